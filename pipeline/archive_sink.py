@@ -1,9 +1,9 @@
-"""The sink of the data source `odradek` to archives: folders of parquet by topic and partition, as `replay` reads them.
+"""The sink of the data source `odradek` for archives: parquet folders by topic and partition, which `replay` reads.
 
-A task writes files beside the archive's own, under `_odradek`, where readers of the folder do not look. When all tasks
-are done the driver moves them to their places. For a micro-batch of a stream it first notes all its moves in one file,
-`_odradek/<query>.json`, and that is the commit: a repetition of the micro-batch finds the note, does the moves that are
-left, and drops what it wrote itself. So each row is there once, even if a repetition gives other rows.
+A task writes its files under `_odradek`, which readers of the archive ignore. The driver moves the files to their
+places when all tasks have ended. For a micro-batch it first writes all moves to one file, `_odradek/<query>.json`: that
+write is the commit. A repeated micro-batch reads this file, finishes the moves and deletes its own files. So each row
+is stored once, even if the repetition has other rows.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class ArchiveOptions:
 
 @dataclass
 class Archived(WriterCommitMessage):
-    """The files that a task wrote: their names, and the partition of each."""
+    """The names of the files that a task wrote, and the partition of each."""
 
     work: str = ""
     files: dict[str, TopicPartition] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class _Writer(ABC):
 
     @abstractmethod
     def _work(self) -> str:
-        """The identity of the write that the tasks share."""
+        """The name of the write, which all its tasks share."""
 
     def write(self, iterator: Iterator[Any]) -> Archived:
         spare_imports()
@@ -125,7 +125,7 @@ class _Writer(ABC):
             raise
 
     def _moves(self, messages: Sequence[WriterCommitMessage | None], number: int | None) -> dict[str, str]:
-        """The place of each file. Its name says which write made it, in which micro-batch."""
+        """The place of each file. The file name contains the write and the micro-batch."""
         written = [message for message in messages if isinstance(message, Archived)]
         batch = "" if number is None else f"-{number:010d}"
         return {
@@ -174,14 +174,14 @@ class ArchiveStreamWriter(_Writer, StreamWriterBase):
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
         works = {message.work for message in messages if isinstance(message, Archived)}
-        for work in works:  # one, or none of a micro-batch without tasks
+        for work in works:  # none if the micro-batch has no tasks, else one
             note = self._ours / f"{work}.json"
             noted = _noted(note)
             if noted["batch"] < batchId:
                 noted = {"batch": batchId, "moves": self._moves(messages, batchId)}
                 _write_whole(note, json.dumps(noted))
             self._move(noted["moves"])
-            # What is left is of attempts that Spark has given up, or of one that was committed before.
+            # The remaining files are of abandoned attempts, or of a micro-batch that was committed before.
             shutil.rmtree(self._ours / work, ignore_errors=True)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
@@ -189,7 +189,7 @@ class ArchiveStreamWriter(_Writer, StreamWriterBase):
 
 
 class _Files:
-    """The files of a task, one for each partition in its rows."""
+    """The files of a task: one for each partition of its rows."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -271,7 +271,7 @@ def _noted(note: Path) -> dict[str, Any]:
 
 
 def _write_whole(file: Path, text: str) -> None:
-    """Write under another name and rename: nobody sees half a file, not even after a crash of the machine."""
+    """Write to a temporary file and rename it, so that the file is complete even after a crash of the machine."""
     unfinished = file.with_suffix(".tmp")
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     with unfinished.open("w") as target:

@@ -16,7 +16,7 @@ _OUTCOMES = {
     **dict.fromkeys(("failed", "abort"), _BAD),
     **dict.fromkeys(("waiting", "open"), _UNDER_WAY),
 }
-"""Colours of series that mean the same in each chart; plotly chooses the others."""
+"""Colours of series with the same meaning in all charts. plotly chooses the other colours."""
 _OTHERS = ("#ab63fa", "#ffa15a", "#19d3f3", "#ff6692", "#b6e880", "#ff97ff", "#fecb52")
 """The rest of plotly's own colours."""
 
@@ -26,15 +26,15 @@ _LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom",
 _HEIGHT, _ROW_HEIGHT, _FRAME_HEIGHT = 360, 18, 120
 _MAX_NAME_CHARS = 32
 _LYING_FROM = 20
-"""With more bars, or a longer name, the bars are horizontal: upright names would be unreadable."""
+"""Bars are horizontal if there are more, or if a name is longer: vertical names would be unreadable."""
 _SLIM_UP_TO = 6
-"""Up to so many bars, they do not fill the width."""
+"""Up to this number of bars, they do not fill the width."""
 _FEW = 6
 _FEW_SPANS = 20
 
 
 class Bars(NamedTuple):
-    """A bar for each name; the bars of several series stand on one another."""
+    """A bar for each name. The bars of several series are stacked."""
 
     title: str
     series: Mapping[str, tuple[Sequence[str], Sequence[float]]]
@@ -48,7 +48,7 @@ class Bars(NamedTuple):
 
 
 class TimeBars(NamedTuple):
-    """A bar for each span of time; the bars of several series stand on one another."""
+    """A bar for each span of time. The bars of several series are stacked."""
 
     title: str
     series: Mapping[str, tuple[Sequence[str], Sequence[float]]]
@@ -81,7 +81,7 @@ Chart = Bars | TimeBars | Lines | Points
 
 
 def draw(chart: Chart, *, with_code: bool) -> str:
-    """A chart as HTML; one of a page has the code of all with it."""
+    """A chart as HTML. ``with_code``: with plotly's code, which a page needs once."""
     import plotly.io
 
     names = _names(chart)
@@ -146,7 +146,7 @@ def _axes(chart: Chart, names: Sequence[str]) -> tuple[dict[str, Any], dict[str,
         return {"type": "linear", "title": {"text": "offset"}, "exponentformat": "none"}, _categories(names)
     values: dict[str, Any] = {"title": {"text": html.escape(chart.y)}, "rangemode": "tozero", "exponentformat": "SI"}
     if _tallest(chart) < _FEW and all(float(each).is_integer() for _, y in chart.series.values() for each in y):
-        values["dtick"] = 1  # there is no half of a record
+        values["dtick"] = 1  # records are whole numbers
     if isinstance(chart, Bars):
         return {**_categories(names), "title": {"text": html.escape(chart.x)}}, values
     return {"type": "date", **(_room_for(chart) if isinstance(chart, TimeBars) else {})}, values
@@ -169,7 +169,7 @@ def _categories(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _room_for(chart: TimeBars) -> dict[str, Any]:
-    """A range of time that a few bars do not fill, so that they look as short as they are."""
+    """An axis range that is wider than a few bars, so that short spans look short."""
     moments = [datetime.fromisoformat(moment) for x, _ in chart.series.values() for moment in x]
     first, last = min(moments), max(moments)
     width = timedelta(seconds=max(chart.widths_s) if isinstance(chart.widths_s, Sequence) else chart.widths_s)
@@ -180,7 +180,7 @@ def _room_for(chart: TimeBars) -> dict[str, Any]:
 
 
 def _short(name: str) -> str:
-    """A name in plotly's form; a long one without its middle."""
+    """A name as plotly needs it. The middle of a long name is cut out."""
     if len(name) > _MAX_NAME_CHARS:
         half = _MAX_NAME_CHARS // 2
         name = f"{name[:half]}…{name[-half:]}"

@@ -1,7 +1,7 @@
 """A blocking client of a cluster: metadata, offsets, fetch and produce, each sent to the right broker.
 
-It serves the data source and the jobs, which read batches as they lie in the log and write records with their own
-timestamps and partitions; Spark's connector can do neither.
+The data source and the jobs use it. They read stored batches unchanged, and write records with given timestamps and
+partitions. Spark's connector can do neither.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _NOT_REPLICATED = {
     ErrorCode.KAFKA_STORAGE_ERROR,
 }
 _AWAY_S = 20.0
-"""How long a patient client waits for a broker: shorter than Spark waits for a query to stop."""
+"""How long a patient client waits for a broker. It is shorter than Spark's wait for a query to stop."""
 _PAUSE_S = 0.05
 _READ = 1 << 3
 """The operation Read in a set of authorized operations."""
 _LAST_PRODUCE_WITH_ADDED_PARTITIONS = 11
-"""In later versions the broker adds the partitions to the transaction, and its end raises the epoch (KIP-890)."""
+"""From version 12 on the broker adds the partitions to the transaction, and EndTxn increments the epoch (KIP-890)."""
 
 _NEWEST = {
     FetchRequest.API_KEY: 12,
@@ -62,7 +62,7 @@ _NEWEST = {
     ListOffsetsRequest.API_KEY: 9,
     MetadataRequest.API_KEY: 12,
 }
-"""The newest versions this client speaks where that is not the newest of all: Fetch and Produce by topic name."""
+"""The maximum versions of APIs whose newest version is not used: Fetch and Produce name topics, not topic ids."""
 
 TopicPartition = tuple[str, int]
 
@@ -70,7 +70,7 @@ T = TypeVar("T")
 
 
 class Fetched(NamedTuple):
-    """One partition's part of a fetch: whole batches, the aborted transactions in them, and the log's bounds."""
+    """A fetched partition: whole batches, their aborted transactions, and the bounds of the log."""
 
     records: memoryview
     aborted: list[tuple[int, int]]
@@ -81,10 +81,10 @@ class Fetched(NamedTuple):
 
 
 class ClusterClient:
-    """Requests to the right broker of a cluster; connections are opened when they are needed.
+    """Sends requests to the right broker of a cluster. Connections are opened on first use.
 
-    A request that may be repeated goes to the next broker when one is lost. ``patient``: it also waits for some seconds
-    while no broker answers, as a cluster that was there before may come back.
+    If a broker is lost, a repeatable request goes to the next broker. ``patient``: the client also waits some seconds
+    while no broker answers, because a cluster that answered before may come back.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class ClusterClient:
         self._connections.clear()
 
     def ask(self, request: Any) -> Any:
-        """The answer of any broker to a request that may be repeated; ConnectionError if none answers."""
+        """The response of any broker to a repeatable request. ConnectionError if no broker answers."""
         return self._patiently(lambda: self._ask(self._any(), request))
 
     # -- who leads what
@@ -165,7 +165,7 @@ class ClusterClient:
         self._wait_for_leaders(partitions)
 
     def _wait_for_leaders(self, topics: Iterable[str]) -> None:
-        """Wait: brokers learn of a new topic a moment after its creation."""
+        """Wait until the brokers know the new topics."""
         deadline = time.monotonic() + self._timeout_s
         for name in topics:
             while True:
@@ -273,11 +273,10 @@ class ClusterClient:
         return self._patiently(ask, repeatable=False)
 
     def begin_append(self, batches: Mapping[TopicPartition, bytes], transactional_id: str) -> Callable[[], None]:
-        """Send a batch of a transaction to each of some partitions; what is returned waits until all in-sync replicas
-        have them.
+        """Send one transactional batch to each partition. The returned function waits for all in-sync replicas.
 
-        Sent again while leaders move, replicas are missing or a broker is lost: the sequences of the batches tell the
-        brokers what they have.
+        The batches are sent again while leaders move, replicas are missing or a broker is lost. Brokers recognize
+        duplicates by the sequences.
         """
         left = dict(batches)
         begun = [self._send(left, transactional_id)]
@@ -295,8 +294,8 @@ class ClusterClient:
     def _send(
         self, batches: Mapping[TopicPartition, bytes], transactional_id: str
     ) -> Callable[[], dict[TopicPartition, int]]:
-        """One request to each leader; what is returned waits for the answers: the error codes of the partitions that
-        have one. What goes wrong on the way is raised there, too.
+        """Send one request to each leader. The returned function waits for the responses and returns the error codes
+        of failed partitions. It also raises connection errors.
         """
         by_leader: dict[tuple[str, int], dict[str, list[PartitionProduceData]]] = {}
         errors: dict[TopicPartition, int] = {}
@@ -335,10 +334,10 @@ class ClusterClient:
     def ask_coordinator(
         self, kind: int, key: str, request: Any, max_version: int, codes: Callable[[Any], Iterable[int]]
     ) -> Any:
-        """The answer of the coordinator of a group (GROUP) or a transactional id (TRANSACTION), when it has one.
+        """The response of the coordinator of a group (GROUP) or a transactional id (TRANSACTION).
 
-        ``codes`` takes the error codes out of an answer. The request may be repeated. Waits while a coordinator moves,
-        is lost or ends a transaction before; KafkaError for any other error, and if that takes too long.
+        ``codes`` returns the error codes of a response. The request must be repeatable. Waits while the coordinator
+        moves, is lost or ends an earlier transaction. KafkaError for other errors, and after the timeout.
         """
         what = f"{type(request).__name__.removesuffix('Request')} of {key}"
 
@@ -374,8 +373,8 @@ class ClusterClient:
     def _patiently(
         self, ask: Callable[[], T], passing: Set[ErrorCode] = _LEADER_MOVES, *, repeatable: bool = True
     ) -> T:
-        """The answer to a question, asked again after errors that pass and, if it is ``repeatable``, where a broker is
-        lost: nobody knows then whether it was heard.
+        """Call ``ask`` again after the errors in ``passing``. ``repeatable``: also after a lost connection, when it is
+        unknown whether the broker received the request.
         """
         began = time.monotonic()
         while True:
@@ -408,7 +407,7 @@ class ClusterClient:
             try:
                 return self._connection(address)
             except (AuthenticationError, TlsError):
-                raise  # the other brokers would say the same
+                raise  # the other brokers would refuse, too
             except OSError as error:
                 failures.append(str(error))
         raise ConnectionError(f"no broker answers ({'; '.join(failures)})")
@@ -425,7 +424,7 @@ class ClusterClient:
 def batches_between(
     client: ClusterClient, topic: str, partition: int, start: int, end: int, *, read_committed: bool = False
 ) -> Iterator[Fetched]:
-    """Fetch after fetch until the batches reach `end` (exclusive)."""
+    """Fetch until the batches reach `end` (exclusive)."""
     offset, idle = start, 0
     while offset < end:
         fetched = client.fetch(topic, partition, offset, read_committed=read_committed)

@@ -1,8 +1,8 @@
 """The jars of Spark's Kafka connector, fetched once for each version of Spark into a cache folder.
 
-A connector is built for one version of Spark, and has that version. Its own needs are four jars; everything else that
-it depends on is part of Spark, so the exclusions below leave nothing to search for in the repositories that Spark's
-parent POM names. That POM also says which kafka-clients and which commons-pool2 a connector was built with.
+A connector belongs to one version of Spark and has its version number. It needs four jars; Spark contains all other
+dependencies. The exclusions below keep Maven from the repositories that Spark's parent POM names. This POM also has the
+versions of kafka-clients and commons-pool2 that the connector was built with.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from odradek.pipeline.installed_spark import InstalledSpark, PipelineUnavailable
 
 _SPARK = "org.apache.spark"
 _COMPLETE = "complete"
-"""The file that names a cache folder's jars; it is written when all of them are there."""
+"""The file that lists the jars of a cache folder. It is written when all jars are there."""
 _CONNECTOR_JAR = "spark-sql-kafka-0-10"
 
-# What Maven says at the first attempt, and at later ones.
+# Maven's message at the first attempt, and at later ones.
 _NOT_SERVED = re.compile(r"Could not find artifact (org\.apache\S+)|(org\.apache\S+) was not found in ")
 
 
@@ -35,7 +35,7 @@ _REMEDY = (
 
 
 class ConnectorNotServed(PipelineUnavailable):
-    """There is no connector for this Spark. A session without it still reads and writes `odradek`."""
+    """There is no connector for this Spark. Without it a session still reads and writes the format `odradek`."""
 
 
 class Artifact(NamedTuple):
@@ -68,10 +68,10 @@ def cached_jars(spark: InstalledSpark) -> list[Path]:
 
 
 def fetch_jars(spark: InstalledSpark) -> list[Path]:
-    """The connector's jars, fetched with Maven if they are not there yet; `PipelineUnavailable` if that fails.
+    """The connector's jars. Maven fetches missing ones; `PipelineUnavailable` if that fails.
 
-    Without Maven the list is empty: a session then lets Spark resolve the connector itself (Ivy, about half a minute),
-    and `keep_resolved` keeps what it found.
+    Without Maven the list is empty. Then Spark resolves the connector itself (Ivy, about half a minute), and
+    `keep_resolved` notes the jars.
     """
     folder = cache_folder(spark)
     with _locked(folder):
@@ -91,7 +91,7 @@ def resolver_settings(spark: InstalledSpark) -> dict[str, str]:
 
 
 def not_resolved(spark: InstalledSpark) -> ConnectorNotServed:
-    """Said when a Spark that should resolve the connector has ended."""
+    """The error for a Spark that ended while it resolved the connector."""
     return ConnectorNotServed(
         f"needs the Kafka connector of Spark {spark.version}, which Spark did not find (the lines above are its own, "
         f"and there is no Maven to ask): {_REMEDY}"
@@ -99,7 +99,7 @@ def not_resolved(spark: InstalledSpark) -> ConnectorNotServed:
 
 
 def keep_resolved(spark: InstalledSpark) -> None:
-    """Note the jars that Spark's own resolver fetched, so that the next session needs no network."""
+    """Note the jars that Spark's resolver fetched. Then the next session needs no network."""
     folder, found = cache_folder(spark), sorted(_ivy_folder(spark).glob("jars/*.jar"))
     if any(_CONNECTOR_JAR in jar.name for jar in found):
         _note_complete(folder, [str(jar.relative_to(folder)) for jar in found])
@@ -181,11 +181,11 @@ def _pom(artifacts: Sequence[Artifact]) -> str:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time fetches (test workers start together)."""
+    """Let one process at a time fetch: test workers start together."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl
-    except ImportError:  # no such locks on Windows: two fetches at once only cost time
+    except ImportError:  # Windows has no such locks: two fetches at once only cost time
         yield
         return
     with open(folder / "lock", "w") as lock:

@@ -1,8 +1,8 @@
-"""The jobs as queries for the flows of a declarative pipeline (`pyspark.pipelines`, from Spark 4.1 on).
+"""The jobs as queries for flows of a declarative pipeline (`pyspark.pipelines`, from Spark 4.1 on), and their project.
 
-`odradek pipeline init DIR` writes a project that uses them. Tables of `odradek.pipeline.jobs.groups`, and the findings
-of `odradek.pipeline.jobs.audit`, are such queries as they are. Build them outside of a flow's function: within, Spark
-allows nothing that looks at a schema.
+`odradek pipeline init DIR` writes the files of the folder `project`, with a name and a place. A flow can also return a
+table of `odradek.pipeline.jobs.groups` or the findings of `odradek.pipeline.jobs.audit`. Build the queries outside the
+function of a flow: within it, Spark refuses everything that needs a schema.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _ACCUMULATORS = "__python_accumulator__"
 
 
 def session() -> SparkSession:
-    """The session of the `spark-pipelines` that reads a project's file; it knows the format `odradek` then.
+    """The session of the `spark-pipelines` command that reads a project's file. Registers the format `odradek`.
 
-    Spark 4.2.0 reports what the planning of a Python data source counted, and its own client ends with status 1 over
-    that when the run is completed. So the reports are left out.
+    Spark 4.2.0 reports the counters of a Python data source's planning. Its own client then ends with status 1 after a
+    complete run. So the reports are removed.
     """
     from pyspark.sql import SparkSession
 
@@ -62,12 +62,12 @@ def retry(
     policy: RetryPolicy,
     calling: Calling = _ONE_CALL_EACH,
 ) -> DataFrame:
-    """What a retry pipeline writes to its topics, as a stream for the sink `odradek`: one row for each failure.
+    """The output of a retry pipeline, as a stream for the sink `odradek`: one row for each failure.
 
-    Each run calls the handler for the messages of the main topic and for those of the retry topics that are due. A
-    message that is not due is written to the end of its topic again. So nothing but the stream's offsets is kept, and
-    a run costs what waits: `RetryJob` keeps what waits in files, and suits more of it. The sink's transactions keep
-    each message once in the topics; the handler is called at least once.
+    Each run calls the handler for the messages of the main topic and for due messages of the retry topics. A message
+    that is not due is written to the end of its topic again. So only the offsets of the stream are stored, and the cost
+    of a run grows with the waiting messages. `RetryJob` stores waiting messages in files and suits larger numbers. The
+    topics have each message once, by the sink's transactions. The handler is called at least once for each message.
 
     Creates the retry topics and the failed topic if they are missing. Raises ValueError without the main topic.
     """
@@ -89,7 +89,7 @@ def retry(
 
 
 def _handling_due(handler: Any, calling: Calling) -> Any:
-    """The function that Spark maps over Arrow batches: messages that are due with their error, others without one."""
+    """The function for `mapInArrow`: due messages with the handler's error, other messages without one."""
     handle = handling(handler, calling)
 
     def run(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

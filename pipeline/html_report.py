@@ -1,4 +1,4 @@
-"""A report as one HTML file: tables and charts, with the code of the charts in it, so that no network is needed."""
+"""A report as one HTML file with tables and charts. It contains the code of the charts, so it needs no network."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class Section(NamedTuple):
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[Any]] = ()
     total: int = 0
-    """The number of rows; the table may show the first ones only."""
+    """The number of rows. The table may show only the first rows."""
     chart: Chart | None = None
     note: str = ""
     """A remark for the reader."""
 
 
 def check_report(path: str | None) -> None:
-    """What a report at this path would fail on: PipelineUnavailable without plotly, ValueError for a wrong path.
+    """Check that a report can be written: PipelineUnavailable without plotly, ValueError for a wrong path.
 
-    Nothing is checked without a path.
+    Without a path nothing is checked.
     """
     if path is None:
         return
@@ -67,9 +67,9 @@ def check_report(path: str | None) -> None:
 def write_report(
     path: str, title: str, facts: Iterable[str], sections: Iterable[Section], *, reload_s: int | None = None
 ) -> None:
-    """Write a page with some lines at its top; a file that is there is replaced, and is whole at any time.
+    """Write a page. ``facts``: the lines at its top. An existing file is replaced in one step.
 
-    ``reload_s``: after so many seconds a browser loads the page again.
+    ``reload_s``: a browser loads the page again after this number of seconds.
     """
     body: list[str] = []
     titles: list[str] = []
@@ -119,7 +119,7 @@ def _cell(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value in words; a list by its items, a Row by its fields."""
+    """A value as text: a list as its items, a Row as its fields."""
     if isinstance(value, (bytes, bytearray)):
         return value.decode(errors="replace")
     if isinstance(value, list):

@@ -1,6 +1,7 @@
-"""The Spark and the Java that a session runs on, and the masters that it may be given: checked before Spark starts.
+"""Checks before Spark starts: the installed Spark, its Java, and the master.
 
-Whoever runs the cluster chooses Spark's version. The pipeline takes what it finds, and says in one line what it lacks.
+The operator of the cluster chooses the version of Spark. The pipeline uses the installed one, and reports in one line
+what is missing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _MIN_JAVA = 17
-# From Java 24 on there is no security manager, through which the Hadoop in an older Spark asks who the user is.
+# Java 24 has no security manager. The Hadoop of an older Spark asks it for the user.
 _LAST_JAVA_OF_SECURITY_MANAGER = 23
 _FIRST_SPARK_WITHOUT = (4, 2)
 _CORE = re.compile(r"spark-core_(\d+\.\d+)-(.+)\.jar")
@@ -24,7 +25,7 @@ _CONNECT_S = 10
 
 
 class PipelineUnavailable(Exception):
-    """What this machine lacks for running Spark, as one line."""
+    """What this machine lacks to run Spark, in one line."""
 
 
 class InstalledSpark(NamedTuple):
@@ -84,9 +85,9 @@ def java_command(spark: InstalledSpark | None = None) -> str:
 
 
 def check_master(master: str) -> None:
-    """ValueError for what is no master of Spark, `PipelineUnavailable` if nothing listens where a cluster's should.
+    """ValueError for a wrong master URL, `PipelineUnavailable` if no master listens at its address.
 
-    Spark itself finds out after a minute, and says it in a hundred lines.
+    Spark itself reports this after a minute, in a hundred lines.
     """
     if not _MASTER.match(master):
         raise ValueError(f"a master is local[N], spark://HOST:PORT, yarn or k8s://..., not {master!r}")

@@ -1,11 +1,12 @@
-"""Log directories as Spark tasks: which segments there are, and which part of each holds the wanted records.
+"""Log directories as Spark tasks: the segments, and the part of each segment that holds the wanted records.
 
-A part for each segment, and small parts packed into one task. Offsets prune whole segments by their names and the start
-within one by its `.index`; a first timestamp prunes segments by the last entry of their `.timeindex` and the start
-within one by its entries. Works on folders that Kafka or odradek wrote, also running ones and ones that a crash left
-behind: the last segment ends where whole batches end, behind the batch of its last index entry. Damage before that and
-in an earlier segment is an error, as nothing but a fault of the medium explains it. An index that leads nowhere is
-passed over, as Kafka builds a damaged one anew.
+Each segment is one part, and one task reads several small parts. An offset range skips whole segments by their names,
+and the start of a segment by its `.index`. A first timestamp skips segments by the last entry of their `.timeindex`,
+and the start of a segment by its entries.
+
+The folders may be Kafka's or odradek's, in use or left by a crash. The last segment ends after its last whole batch,
+but not before the batch of its last index entry. Damage before that point, or in an earlier segment, is an error: only
+a fault of the disk explains it. A damaged index is ignored, because Kafka rebuilds such an index.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from odradek.storage.formats.segment_files import (
 _FOLDER = re.compile(r"(.+)-(\d+)")
 _NO_END = 2**63 - 1
 _LARGEST_INDEX = 64 * 1024 * 1024
-"""A larger file is taken for no index. A segment without an index is read from its beginning."""
+"""A larger file is not used as an index. A segment without an index is read from its beginning."""
 
 
 class AbortedRange(NamedTuple):
@@ -53,7 +54,7 @@ class AbortedRange(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A segment's `.log` file and the offsets it may hold: from `base` to before `end`."""
+    """The `.log` file of a segment, and its possible offsets: `base` to `end` (exclusive)."""
 
     path: Path
     base: int
@@ -66,7 +67,7 @@ class Segment(NamedTuple):
 
 
 class SegmentTask(NamedTuple):
-    """A part of a segment to read: the wanted records from the byte `position` on."""
+    """A part of a segment: the wanted records, from the byte `position` on."""
 
     path: str
     position: int
@@ -76,7 +77,7 @@ class SegmentTask(NamedTuple):
     segment_end: int = _NO_END
     """The offset at which the partition's next segment begins."""
     size: int = 0
-    """About how many bytes of the file the part has."""
+    """The estimated size of the part in bytes."""
 
 
 def partitions_in(root: Path) -> dict[tuple[str, int], list[Segment]]:
@@ -143,9 +144,9 @@ def plan(
     records: int | None = None,
     size: int | None = None,
 ) -> Iterator[SegmentTask]:
-    """A part for each segment that may hold wanted records, or several parts of one, by offsets or bytes.
+    """One part for each segment that may hold wanted records, or several parts by ``records`` or ``size`` (bytes).
 
-    Sizes are as exact as the offset index: an entry for every `index.interval.bytes`.
+    Sizes are as exact as the offset index, which has an entry for every `index.interval.bytes`.
     """
     for segment in segments:
         first, last = max(segment.base, wanted.start), min(segment.end, wanted.end)
@@ -170,7 +171,7 @@ def plan(
 
 
 def packed(tasks: Iterable[SegmentTask], size: int) -> Iterator[list[SegmentTask]]:
-    """Group neighbours up to a size: starting a task costs as much as reading some megabytes."""
+    """Group adjacent parts up to a size: the start of a task costs as much as some megabytes."""
     waiting: list[SegmentTask] = []
     held = 0
     for task in tasks:
@@ -194,7 +195,7 @@ def read(task: SegmentTask) -> Iterator[RecordBatch]:
 
 
 def _by_producer(aborted: tuple[AbortedRange, ...]) -> dict[int, list[tuple[int, int]]]:
-    """First and last offsets of each producer's aborted transactions, in order: they do not overlap."""
+    """First and last offsets of aborted transactions by producer, in order. They do not overlap."""
     found: dict[int, list[tuple[int, int]]] = {}
     for transaction in sorted(aborted, key=lambda one: one.first_offset):
         found.setdefault(transaction.producer_id, []).append((transaction.first_offset, transaction.last_offset))
@@ -208,9 +209,9 @@ def _is_aborted(batch: RecordBatch, aborted: dict[int, list[tuple[int, int]]]) -
 
 
 def _batches(segment: Segment, position: int, start: int, until: int) -> Iterator[RecordBatch]:
-    """The batches with offsets from `start` to before `until`; CorruptBatchError unless the segment gets as far.
+    """The batches with offsets from `start` to `until` (exclusive). CorruptBatchError if the segment ends before.
 
-    Compaction leaves out offsets at a segment's end, too. Then its index leaves them out as well.
+    Compaction can remove the last offsets of a segment. Then its index lacks them, too.
     """
     batch: RecordBatch | None = None
     for batch in scan(segment.path, position, start, end=segment.end):
@@ -227,9 +228,9 @@ def _batches(segment: Segment, position: int, start: int, until: int) -> Iterato
 def scan(path: Path, position: int = 0, start: int = 0, *, end: int = _NO_END) -> Iterator[RecordBatch]:
     """The whole batches of a segment, as views into the mapped file. Checksums are not checked.
 
-    ``position``: where an index says that the offset `start` can be found; it is 0 if that is wrong. ``end``: where the
-    next segment begins. Raises CorruptBatchError for offsets that do not ascend, and for other damage unless the
-    segment is the last one, which ends there; OldFormatError for a batch of another format.
+    ``position``: of the offset `start` by an index. A wrong position is replaced by 0. ``end``: the base offset of the
+    next segment. CorruptBatchError for offsets that do not ascend. Other damage is the end of the last segment, and a
+    CorruptBatchError in an earlier one. OldFormatError for a batch of another format.
     """
     with open(path, "rb") as file:
         if not file.seek(0, 2):
@@ -247,7 +248,7 @@ def scan(path: Path, position: int = 0, start: int = 0, *, end: int = _NO_END) -
                 offsets = f"{batch.base_offset} to {batch.last_offset}"
                 raise OffsetOrderError(f"{path}: the batch at position {position} has offsets {offsets}")
             if held is not None:
-                yield held  # its offsets are no part of its checksum, but lower than the next batch's
+                yield held  # the checksum does not cover its offsets; they must be lower than the next batch's
             held, after = batch, next_offset
             position += batch.size_bytes
     except OffsetOrderError:
@@ -265,7 +266,7 @@ def scan(path: Path, position: int = 0, start: int = 0, *, end: int = _NO_END) -
 
 
 class OffsetOrderError(CorruptBatchError):
-    """A batch whose offsets lie before those of the batch before it, or beyond its segment."""
+    """The offsets of a batch are lower than those of the batch before, or beyond its segment."""
 
 
 def _base(path: Path) -> int:
@@ -274,7 +275,7 @@ def _base(path: Path) -> int:
 
 
 def _leads_to(data: memoryview, position: int, base: int, start: int) -> bool:
-    """Whether a whole batch is at a position from which the offset `start` can be found."""
+    """Whether a whole batch begins at the position, with a base offset of at most `start`."""
     try:
         batch = stored_batch_at(data, position)
     except CorruptDataError:
@@ -306,7 +307,7 @@ def transactions_in(segments: list[Segment]) -> tuple[tuple[AbortedRange, ...], 
             if begun is not None and _is_abort(batch):
                 aborted.append(AbortedRange(batch.producer_id, begun[0].base_offset, batch.last_offset))
     for batch, path in ongoing.values():
-        _check(batch, path)  # a wrong producer would hold up what follows
+        _check(batch, path)  # a wrong producer id would leave a transaction open
     return tuple(aborted), min((batch.base_offset for batch, _ in ongoing.values()), default=end)
 
 
@@ -338,14 +339,14 @@ class _Indexes:
 
     @property
     def last_timestamp(self) -> int:
-        """The largest timestamp that a finished segment's time index ends with; no bound for one still written to."""
+        """The largest timestamp of a finished segment, by its time index. The last segment has no bound."""
         if self._segment.is_last or not self._times:
             return _NO_END
         return self._times[-1].timestamp
 
     @property
     def last_place(self) -> tuple[int, int]:
-        """Position and offset of the last entry; those of the segment's beginning if there is none."""
+        """Position and offset of the last entry, else of the beginning of the segment."""
         return (self._offsets[-1].position, self._offsets[-1].offset) if self._offsets else (0, self._segment.base - 1)
 
     def position_of_offset(self, offset: int) -> int:
@@ -359,16 +360,16 @@ class _Indexes:
         """The first offsets of parts with at least this many bytes each."""
         found, begun = [first], self.position_of_offset(first)
         for entry in self._offsets:
-            # An entry names the last offset of its batch: the next part begins behind it.
+            # An entry has the last offset of its batch. The next part begins after it.
             if found[-1] < entry.offset + 1 < last and entry.position - begun >= size:
                 found.append(entry.offset + 1)
                 begun = entry.position
         return found
 
     def first_young(self, timestamp: int) -> int:
-        """The offset from which on there may be records of a timestamp, and later ones.
+        """The first offset that may have a record with at least this timestamp.
 
-        An entry (t, o) says that every record up to offset o is at most t old: what is younger lies behind it.
+        By an entry (t, o), all records up to offset o have timestamps of at most t. Later timestamps follow it.
         """
         before = bisect_left(self._times, timestamp, key=lambda entry: entry.timestamp) - 1
         return self._times[before].offset + 1 if before >= 0 else self._segment.base

@@ -1,4 +1,4 @@
-"""Progress of a Spark job on a stream: one line that is written anew on a terminal, a line now and then elsewhere."""
+"""Progress of a Spark job: one line that is rewritten on a terminal, else a line every few seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def shown_progress(spark: SparkSession, job: str, stream: TextIO) -> Iterator[None]:
-    """While the block runs, tell how far the running stages are."""
+    """Show the progress of the running stages while the block runs."""
     done = threading.Event()
     thread = threading.Thread(target=_watch, args=(spark, job, stream, done), name="progress", daemon=True)
     thread.start()
@@ -39,7 +39,7 @@ def _watch(spark: SparkSession, job: str, stream: TextIO, done: threading.Event)
         silent_s += _LOOK_S
         try:
             stages, now_s = running_stages(spark), time.monotonic()
-        except Exception:  # a stage or the session ends while it is asked
+        except Exception:  # a stage or the session has ended meanwhile
             continue
         for stage in stages:
             began_s.setdefault(stage.number, now_s)
@@ -48,7 +48,7 @@ def _watch(spark: SparkSession, job: str, stream: TextIO, done: threading.Event)
         if not text or not due:
             continue
         line = f"{job}: {text}"
-        # Of a line that is wrapped, a terminal would clear the last part only.
+        # A terminal clears only the last part of a wrapped line.
         stream.write(_CLEAR + line[: shutil.get_terminal_size().columns - 1] if on_terminal else f"{line}\n")
         stream.flush()
         shown, known, silent_s = text, stages, 0.0
@@ -71,19 +71,19 @@ class Stage(NamedTuple):
     """Finished tasks."""
     tasks: int
     records: int
-    """The known number of records that these tasks have read."""
+    """The number of records that the tasks have read, as far as Spark reports it."""
 
 
 def running_stages(spark: SparkSession) -> list[Stage]:
     """The running stages, in their order."""
     numbers = sorted(spark.sparkContext.statusTracker().getActiveStageIds())
-    store = spark.sparkContext._jsc.sc().statusStore()  # the tracker knows of no records
+    store = spark.sparkContext._jsc.sc().statusStore()  # the tracker has no record counts
     found = [(number, store.lastStageAttempt(number)) for number in numbers]
     return [Stage(number, stage.numCompleteTasks(), stage.numTasks(), stage.inputRecords()) for number, stage in found]
 
 
 def describe(stages: Sequence[Stage], seconds: Mapping[int, float]) -> str:
-    """The stages in words, with their running times in seconds; empty if there is none."""
+    """The stages as text. ``seconds``: their running times. Empty without stages."""
     return ", ".join(_described(stage, seconds[stage.number]) for stage in stages)
 
 

@@ -1,11 +1,11 @@
-"""Filters of a query that the data source can use: conditions on topic, partition, offset and timestamp.
+"""Query filters that the data source uses: conditions on topic, partition, offset and timestamp.
 
-Spark tells a Python data source of its filters from 4.1 on, if `spark.sql.python.filterPushdown.enabled` is set; under
-4.0 the options of `odradek.pipeline.source_options` are the way to say the same. What is read is narrowed and Spark
-is left to apply its filters to the rows, so that a condition needs only to be understood as far as it helps.
+pushFilters needs Spark 4.1 and the setting `spark.sql.python.filterPushdown.enabled`. With Spark 4.0, use the options
+of `odradek.pipeline.source_options`. The reader skips data by the filters, and Spark still applies all filters to the
+rows. So a filter may be ignored or used in part.
 
-Off unless the option `pushFilters` says otherwise: Spark 4.2.0 and 4.3.0 keep the narrowed reader with what `load()`
-returned, and read too little when that is used again without the filter.
+The option `pushFilters` turns it on. Off is the default because Spark 4.2.0 and 4.3.0 keep the narrowed reader in the
+result of `load()`: a second query on that result, without the filter, lacks rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class Narrowing:
-    """Bounds on what a query can see: None is no bound; ends are exclusive."""
+    """Bounds of the rows that a query needs. None: no bound. Ends are exclusive."""
 
     topics: frozenset[str] | None = None
     partitions: frozenset[int] | None = None
@@ -31,17 +31,17 @@ class Narrowing:
     until_ms: int | None = None
 
     def allows(self, topic: str, partition: int) -> bool:
-        """Whether a query can see rows of a partition."""
+        """Whether the query needs rows of a partition."""
         in_topics = self.topics is None or topic in self.topics
         return in_topics and (self.partitions is None or partition in self.partitions)
 
     def offsets(self, first: int, end: int) -> tuple[int, int]:
-        """A range of offsets, narrowed."""
+        """The part of an offset range that the query needs."""
         return _latest(first, self.first_offset), _earliest(end, self.end_offset)
 
 
 def narrowed(filters: Iterable[Any]) -> Narrowing:
-    """The bounds that hold under all of the filters (`pyspark.sql.datasource.Filter`); others are ignored."""
+    """The bounds from all filters (`pyspark.sql.datasource.Filter`). Unknown filters are ignored."""
     found = Narrowing()
     for condition in filters:
         column: Any = getattr(condition, "attribute", ())
@@ -78,7 +78,7 @@ def _timestamp(found: Narrowing, kind: str, value: Any) -> Narrowing:
     if isinstance(value, (list, tuple)):
         return found
     moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-    # A record's time is whole milliseconds: the one that a bound falls into is kept, Spark looks at the rest.
+    # Records have whole milliseconds. The millisecond of a bound is read, and Spark filters its rows.
     first, end = _range(kind, (moment - _EPOCH) // _MILLISECOND)
     if kind == "LessThan" and end is not None:
         end += 1
@@ -86,11 +86,11 @@ def _timestamp(found: Narrowing, kind: str, value: Any) -> Narrowing:
 
 
 def _range(kind: str, value: Any) -> tuple[Any, Any]:
-    """The whole numbers that satisfy a comparison: the first, and the one after the last."""
+    """The integers that satisfy a comparison: the first, and the one after the last."""
     match kind:
         case "EqualTo" | "EqualNullSafe":
             return value, value + 1
-        case "GreaterThanOrEqual" | "GreaterThan":  # one too many of the latter does no harm
+        case "GreaterThanOrEqual" | "GreaterThan":  # one number too many for the latter is harmless
             return value, None
         case "LessThan":
             return None, value

@@ -1,7 +1,7 @@
-"""Record bodies of many rows at once: Arrow joins the bytes of fields, instead of a call of the codec for each record.
+"""Encodes the records of many rows at once: Arrow joins the bytes of fields, without a codec call for each record.
 
-The counterpart of `odradek.pipeline.record_columns`. What stands between keys, values and headers are varints: numpy
-writes those of all rows, and Arrow takes prefix, key, prefix, value and headers of each row behind one another.
+The reverse of `odradek.pipeline.record_columns`. Varints stand between keys, values and headers. numpy writes the
+varints of all rows, and Arrow concatenates prefix, key, prefix, value and headers of each row.
 Source: KIP-98 (record format v2).
 """
 
@@ -27,7 +27,7 @@ _SEED, _M = np.uint32(0x9747B28C), np.uint32(0x5BD1E995)
 
 
 def row_sizes(rows: pa.RecordBatch) -> Ints:
-    """About how many bytes each row takes as a record: of keys and values it is exact. Columns as in `records_of`."""
+    """The estimated size of each row as a record. Sizes of keys and values are exact. Columns as in `records_of`."""
     sizes = np.maximum(_sizes(rows["key"]), 0) + np.maximum(_sizes(rows["value"]), 0)
     headers = rows["headers"]
     if headers.null_count < len(headers):
@@ -49,10 +49,10 @@ class Records(NamedTuple):
 
 
 def records_of(rows: pa.RecordBatch, order: Ints, begins: Ints) -> list[Records]:
-    """The records of some batches, made at once; offsets run from each batch's own.
+    """The records of several batches, encoded at once. The offset deltas of each batch start at 0.
 
     Columns: ``timestamp_ms`` (int64), ``key`` and ``value`` (binary), ``headers`` (list of structs of a string and a
-    binary). ``order`` has the numbers of the rows, batch after batch; ``begins`` says where in it each batch begins.
+    binary). ``order``: row numbers, batch after batch. ``begins``: the index in it at which each batch begins.
     """
     key, value, headers = rows["key"], rows["value"], rows["headers"]
     header_count = _counts(headers)
@@ -66,7 +66,7 @@ def records_of(rows: pa.RecordBatch, order: Ints, begins: Ints) -> list[Records]
     key_size = _sizes(key)[order]
     before_key = _as_bytes(
         [
-            np.zeros(len(order), np.int64),  # the attributes, which say nothing
+            np.zeros(len(order), np.int64),  # the attributes, which are unused
             timestamp - np.repeat(first_timestamp, counts),
             np.arange(len(order)) - np.repeat(begins, counts),
             key_size,
@@ -84,9 +84,9 @@ def records_of(rows: pa.RecordBatch, order: Ints, begins: Ints) -> list[Records]
 def _interleaved(
     ordered: Sequence[pa.Array], others: Sequence[pa.Array], order: Ints
 ) -> tuple[memoryview, NDArray[np.int32]]:
-    """The bytes of rows in an order, and where each begins and the last one ends.
+    """The bytes of the rows in the given order, and the bounds of the rows.
 
-    A row is its element of each array, one behind the other; the first ones have the order already.
+    A row consists of its elements in all arrays. The arrays in ``ordered`` have the order already.
     """
     arrays = [*ordered, *others]
     index = np.empty((len(order), len(arrays)), np.int64)
@@ -100,9 +100,9 @@ def _interleaved(
 
 
 def partitions_by_key(keys: pa.Array, count: int) -> Ints:
-    """The partitions that the Java client chooses for keys: `odradek.protocol.partitioner.murmur2` of all at once.
+    """The Java client's partitions for keys: `odradek.protocol.partitioner.murmur2` for all keys at once.
 
-    Of a null the result means nothing.
+    The result of a null key has no meaning.
     """
     data, start, sizes = _places(keys)
     padded = np.concatenate([data, np.zeros(4, np.uint8)])
@@ -134,7 +134,7 @@ def _word(data: NDArray[np.uint8], at: Ints, size: int) -> NDArray[np.uint32]:
 
 
 def _places(array: pa.Array) -> tuple[NDArray[np.uint8], Ints, Ints]:
-    """The bytes of a binary array, and where each element begins and how long it is."""
+    """The bytes of a binary array, with the start and the size of each element."""
     _, offsets, data = array.buffers()
     held = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
     bounds = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
@@ -170,7 +170,7 @@ def _joined_headers(headers: pa.Array, counts: Ints) -> pa.Array:
 
 
 def _as_bytes(fields: list[Ints]) -> pa.Array:
-    """The numbers of each row as varints, one behind the other."""
+    """The numbers of each row as concatenated varints."""
     columns: list[Any] = []
     kept: list[Any] = []
     for values in fields:

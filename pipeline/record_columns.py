@@ -1,9 +1,8 @@
-"""Fields of many records at once: numpy over the bytes of record bodies, instead of an object for each record.
+"""Decodes the fields of many records at once with numpy, without an object for each record.
 
-A record's length says where the next one begins, so a short loop finds the beginnings (records of equal size in one
-step); everything behind it, varints included, is read by column. Keys, values and headers become Arrow arrays by
-copying their bytes once. What does not follow the format is left to the codec of `odradek.protocol.records`, whose
-error says what is wrong.
+The length of a record gives the start of the next one. A short loop finds all starts; records of equal size take one
+step. All fields after the length, varints included, are read by column. Keys, values and headers become Arrow arrays by
+one copy of their bytes. Malformed records go to the codec of `odradek.protocol.records`, whose error names the fault.
 Source: KIP-98 (record format v2).
 """
 
@@ -24,19 +23,19 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-_PADDING = bytes(16)  # a varint at the very end is read without looking behind the buffer
+_PADDING = bytes(16)  # so that a varint at the end is read within the buffer
 _MAX_SHIFT = 63
 _FEW = 16
 HEADER_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 class _Malformed(Exception):
-    """Records that the codec has to decode."""
+    """The records are malformed: the codec has to decode them."""
 
 
 @dataclass
 class Fields:
-    """Places of byte fields in the joined bodies: where each begins, and its size (-1: null). Places ascend."""
+    """Byte fields in the joined bodies: the start and the size of each (-1: null). The starts ascend."""
 
     start: Ints
     size: Ints
@@ -47,10 +46,10 @@ class Fields:
 
 @dataclass
 class RecordColumns:
-    """The records of some batches by field."""
+    """The records of several batches, by field."""
 
     data: bytes
-    """The bodies of the batches, inflated, one behind the other."""
+    """The decompressed bodies of the batches, concatenated."""
     timestamp_delta: Ints
     offset_delta: Ints
     key: Fields
@@ -78,7 +77,7 @@ class RecordColumns:
         return _cut_out(self.data, fields)
 
     def headers(self) -> pa.Array:
-        """Headers as list<struct<key, value>>: an empty list for a record without any."""
+        """Headers as list<struct<key, value>>. A record without headers has an empty list."""
         keys = _as_text(_cut_out(self.data, self.header_key))
         values = _cut_out(self.data, self.header_value)
         structs = pa.StructArray.from_arrays([keys, values], fields=list(HEADER_TYPE.value_type))
@@ -88,7 +87,7 @@ class RecordColumns:
 
 
 def read_columns(batches: Sequence[RecordBatch], bodies: Sequence[Buffer]) -> RecordColumns:
-    """The records of batches whose inflated bodies are given; InvalidRecordError where they are malformed."""
+    """The records of batches. ``bodies``: decompressed. InvalidRecordError for malformed records."""
     data = b"".join([*bodies, _PADDING])
     try:
         with np.errstate(over="ignore"):
@@ -105,7 +104,7 @@ def _read(data: bytes, counts: Sequence[int], sizes: Sequence[int]) -> RecordCol
     buffer = np.frombuffer(data, np.uint8)
     length, at = _varints(buffer, begins)
     stop = at + length
-    timestamp_delta, at = _varints(buffer, at + 1)  # behind the attributes, which say nothing
+    timestamp_delta, at = _varints(buffer, at + 1)  # after the attributes, which are unused
     offset_delta, at = _varints(buffer, at)
     key, at = _field(buffer, at)
     value, at = _field(buffer, at)
@@ -119,7 +118,7 @@ def _read(data: bytes, counts: Sequence[int], sizes: Sequence[int]) -> RecordCol
 
 
 def _beginnings(data: bytes, counts: Sequence[int], sizes: Sequence[int]) -> Ints:
-    """Where each record begins; _Malformed unless the records of each body fill it."""
+    """The start of each record. _Malformed if the records do not fill a body."""
     buffer = np.frombuffer(data, np.uint8)
     found: list[Ints] = []
     position = end = 0
@@ -132,7 +131,7 @@ def _beginnings(data: bytes, counts: Sequence[int], sizes: Sequence[int]) -> Int
                 found.append(np.arange(position, position + stride * run, stride))
                 position += stride * run
                 left -= run
-            else:  # sizes differ: go on one by one, and look for a run again ever more rarely
+            else:  # sizes differ: read one by one, and look for a run ever more rarely
                 patience = min(patience * 2, left)
                 singly, position = _one_by_one(data, position, patience)
                 found.append(np.array(singly, np.int64))
@@ -143,10 +142,10 @@ def _beginnings(data: bytes, counts: Sequence[int], sizes: Sequence[int]) -> Int
 
 
 def _equal_sizes(buffer: NDArray[np.uint8], position: int, left: int) -> tuple[int, int]:
-    """How many records from here on have the same size, and that size: one comparison for all of them.
+    """The size of the next record, and the number of following records of this size, by one comparison.
 
-    A record with the length of the one before begins where that one ends, so equal length bytes at equal distances
-    are lengths. Only for lengths of one and two bytes.
+    A record begins where the record before ends. So equal bytes at equal distances are equal lengths. Only for lengths
+    of one or two bytes.
     """
     first, second = int(buffer[position]), int(buffer[position + 1])
     if first < 0x80:
@@ -163,7 +162,7 @@ def _equal_sizes(buffer: NDArray[np.uint8], position: int, left: int) -> tuple[i
 
 
 def _one_by_one(data: bytes, position: int, count: int) -> tuple[list[int], int]:
-    """Where some records begin, and where the last one ends. Lengths of one and two bytes are read in line."""
+    """The starts of the next records, and the end of the last one. Short lengths are read inline."""
     found: list[int] = []
     note = found.append
     for _ in range(count):
@@ -182,7 +181,7 @@ def _one_by_one(data: bytes, position: int, count: int) -> tuple[list[int], int]
 
 
 def _varints(buffer: NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
-    """The zigzag varints at some positions, and the positions behind them."""
+    """The zigzag varints at the positions, and the positions after them."""
     raw = buffer[at].astype(np.uint64)
     at = at + 1
     longer = np.flatnonzero(raw > 0x7F)
@@ -202,13 +201,13 @@ def _varints(buffer: NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
 
 
 def _field(buffer: NDArray[np.uint8], at: Ints) -> tuple[Fields, Ints]:
-    """The length-prefixed bytes at some positions (any negative length: null), and the positions behind them."""
+    """The length-prefixed bytes at the positions (negative length: null), and the positions after them."""
     size, at = _varints(buffer, at)
     return Fields(at, size), at + np.maximum(size, 0)
 
 
 def _headers(buffer: NDArray[np.uint8], at: Ints, count: Ints) -> tuple[Fields, Fields, Ints]:
-    """The headers of all records in order: all first ones are read at once, then all second ones, ..."""
+    """The headers of all records, in order: first all first headers, then all second headers, ..."""
     total = int(count.sum())
     keys, values = Fields(*_two(total)), Fields(*_two(total))
     first = np.cumsum(count) - count
@@ -233,8 +232,8 @@ def _two(size: int) -> tuple[Ints, Ints]:
 
 
 def _cut_out(data: bytes, fields: Fields) -> pa.Array:
-    """Arrow's binary array lies without gaps, so fields and the gaps between them are its elements, and every other
-    one is taken."""
+    """The fields as an Arrow array. Arrow's binary arrays have no gaps. So an array is made of fields and gaps, and
+    every second element is taken."""
     count = len(fields.start)
     if not count:
         return pa.array([], pa.binary())
@@ -249,7 +248,7 @@ def _cut_out(data: bytes, fields: Fields) -> pa.Array:
 
 
 def _as_text(keys: pa.Array) -> pa.Array:
-    """Header names; bytes that are no UTF-8 become replacement characters, as in Kafka's clients."""
+    """Header names as text. Invalid UTF-8 becomes replacement characters, as in Kafka's clients."""
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:

@@ -1,7 +1,7 @@
-"""Rows of the `odradek` data source: the columns, and record batches turned into Arrow.
+"""Rows of the `odradek` data source: the columns, and record batches as Arrow.
 
-A row is a record as it lies in the log, with what its batch says; Spark's own connector shows a part of it only. Only
-the columns that are asked for are built, and bodies are not even inflated where the batch headers say everything.
+A row is a stored record with the fields of its batch. Spark's own connector shows only a part of them. Only the wanted
+columns are built. Bodies are not decompressed if the batch headers have all wanted columns.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _CONTROL_NAMES = {kind.value: kind.name.lower() for kind in ControlRecordType}
 
 
 class Wanted(NamedTuple):
-    """Which records of a partition's batches become rows, and which columns those have."""
+    """The records of a partition that become rows, and the columns of the rows."""
 
     topic: str
     partition: int
@@ -72,7 +72,7 @@ class Wanted(NamedTuple):
 
 
 def arrow_chunks(batches: Iterable[RecordBatch], wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The wanted records of the batches, a chunk of some thousand rows at a time; corrupt batches raise."""
+    """The wanted records of the batches, in chunks of some thousand rows. CorruptBatchError for a damaged batch."""
     by_time = wanted.from_ms is not None or wanted.until_ms is not None
     needs_bodies = by_time or not _IN_BODIES.isdisjoint(wanted.columns)
     chunk: list[RecordBatch] = []
@@ -83,7 +83,7 @@ def arrow_chunks(batches: Iterable[RecordBatch], wanted: Wanted) -> Iterator[pa.
             continue
         with_body = needs_bodies or batch.record_count != batch.last_offset_delta + 1
         body = _checked_body(batch, wanted, inflated=with_body)
-        if chunk and bool(bodies) is not with_body:  # headers alone and bodies do not go into one chunk
+        if chunk and bool(bodies) is not with_body:  # a chunk has bodies, or headers only
             yield from _rows_of(chunk, bodies, wanted)
             chunk, bodies, rows, size = [], [], 0, 0
         chunk.append(batch)
@@ -103,13 +103,13 @@ def _may_hold(batch: RecordBatch, wanted: Wanted) -> bool:
         return False
     too_old = wanted.from_ms is not None and batch.max_timestamp < wanted.from_ms
     if too_old or not batch.record_count or (batch.is_control and not wanted.control):
-        _checked_body(batch, wanted, inflated=False)  # that it has no row must be true
+        _checked_body(batch, wanted, inflated=False)  # a damaged header must not hide rows
         return False
     return True
 
 
 def _checked_body(batch: RecordBatch, wanted: Wanted, *, inflated: bool) -> Buffer:
-    """The records of a batch whose checksum is right; nothing unless ``inflated``. An error says which batch it is."""
+    """The records of a batch with a correct checksum; empty unless ``inflated``. An error names the batch."""
     try:
         check_crc(batch)
         return batch.body() if inflated else b""
@@ -129,7 +129,7 @@ def _rows_of(batches: Sequence[RecordBatch], bodies: Sequence[Buffer], wanted: W
 
 
 class _Chunk:
-    """Some batches as arrays: headers by batch, fields of records by row, and the batch of each row."""
+    """Several batches as arrays: headers by batch, record fields by row, and the batch of each row."""
 
     def __init__(self, batches: Sequence[RecordBatch], bodies: Sequence[Buffer]) -> None:
         import numpy as np
@@ -167,7 +167,7 @@ class _Chunk:
         return self.np.where(self.each(appended), self.each([batch.max_timestamp for batch in self.batches]), created)
 
     def keep(self, wanted: Wanted) -> None:
-        """Leave out the rows outside of the wanted offsets and times."""
+        """Remove the rows outside the wanted offsets and times."""
         mask = None
         if self.batches[0].base_offset < wanted.start or self.batches[-1].last_offset >= wanted.end:
             mask = (self.offset >= wanted.start) & (self.offset < wanted.end)
@@ -184,7 +184,7 @@ class _Chunk:
             self.records = self.records.where(mask)
 
     def sequence(self) -> Any:
-        """Sequences run with the offsets of a batch and wrap behind 2^31-1."""
+        """Sequences increase with the offsets of a batch and wrap after 2^31-1."""
         first = self.each([batch.base_sequence for batch in self.batches])
         return self.np.where(first < 0, -1, (first + self.offset_delta) & 0x7FFFFFFF)
 
@@ -202,7 +202,7 @@ class _Chunk:
         return pa.array([names.get(offset) for offset in self.offset.tolist()], pa.string())
 
     def labels(self, values: Sequence[str]) -> pa.Array:
-        """Texts by batch, repeated for every row. Only a few of them differ."""
+        """Texts by batch, repeated for every row. Only a few texts differ."""
         import pyarrow as pa
 
         different = sorted(set(values))
@@ -272,9 +272,9 @@ _BUILDERS: Mapping[str, Callable[[_Chunk, Wanted], pa.Array]] = {
 
 @cache
 def spare_imports() -> None:
-    """Take what the worker has imported out of its garbage collections. Outside of a task it does nothing.
+    """Exclude the imported modules of a Python worker from garbage collection. Does nothing outside a task.
 
-    Spark collects garbage behind each task. Over pandas, pyarrow and numpy that takes 35 ms, longer than many a task.
+    Spark collects garbage after each task. With pandas, pyarrow and numpy that takes 35 ms, longer than many tasks.
     """
     from pyspark import TaskContext
 

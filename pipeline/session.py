@@ -16,7 +16,7 @@ from odradek.pipeline.installed_spark import InstalledSpark, check_master, insta
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A laptop's Spark: few partitions, no web interface, nothing on other addresses.
+# Spark on a laptop: few partitions, no web interface, loopback only.
 _LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -47,12 +47,11 @@ def build_session(
 ) -> SparkSession:
     """A session that reads and writes `kafka`, and reads `odradek`.
 
-    The connector's jars come from the cache (`odradek.pipeline.connector`), fetched the first time; without ``kafka``
-    the session has none, and knows only `odradek`. `master`: a local one, or the URL of a cluster whose workers have
-    this package in the same Python (`$PYSPARK_PYTHON` names another). `config`: further Spark settings; `spark.jars`
-    and `spark.jars.packages` may name another connector. Raises ValueError for a master that is none,
-    PipelineUnavailable for what the machine lacks, each in one line. Where there is a session already, call `register`
-    on it.
+    The connector's jars come from the cache (`odradek.pipeline.connector`) and are fetched on first use. Without
+    ``kafka`` the session has no connector and only the format `odradek`. `master`: local, or the URL of a cluster whose
+    workers have this package in the same Python (`$PYSPARK_PYTHON` names another). `config`: more Spark settings;
+    `spark.jars` and `spark.jars.packages` may name another connector. ValueError for a wrong master,
+    PipelineUnavailable for what the machine lacks. For an existing session, call `register`.
     """
     check_master(master)
     spark = installed_spark()
@@ -60,7 +59,7 @@ def build_session(
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are to be the driver's Python
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers use the driver's Python
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name).master(master)
     settings = settings_for(master, with_connector(spark, config or {}) if kafka else config or {})
@@ -81,7 +80,7 @@ def build_session(
 
 @contextmanager
 def _without_a_warning() -> Iterator[None]:
-    """Keep one line of the JVM that starts in the block from standard error: each start of Spark 4 prints it."""
+    """Remove one line from standard error: each JVM of Spark 4 prints it when it starts."""
     try:
         stderr = os.dup(2)
     except OSError:  # closed
@@ -99,11 +98,11 @@ def _without_a_warning() -> Iterator[None]:
     finally:
         os.dup2(stderr, 2)
         if failed:
-            copying.join(_LAST_LINES_S)  # what a JVM that did not start has said
+            copying.join(_LAST_LINES_S)  # the last lines of a JVM that did not start
 
 
 def _copy_lines(reading: int, stderr: int) -> None:
-    """Copy lines until the last writer, the JVM, has ended."""
+    """Copy lines until the JVM, the last writer, has ended."""
     with open(reading, "rb") as lines, open(stderr, "wb", buffering=0) as out:
         for line in lines:
             if not line.startswith(_INCUBATOR):
@@ -112,7 +111,7 @@ def _copy_lines(reading: int, stderr: int) -> None:
 
 
 def with_connector(spark: InstalledSpark, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the connector's jars in them, unless they name a connector themselves."""
+    """The settings with the connector's jars, unless they name a connector."""
     if any(_CONNECTOR in str(config.get(name, "")) for name in (_JARS, "spark.jars.packages")):
         return dict(config)
     if jars := fetch_jars(spark):
@@ -122,7 +121,7 @@ def with_connector(spark: InstalledSpark, config: Mapping[str, Any]) -> dict[str
 
 
 def settings_for(master: str, config: Mapping[str, Any]) -> dict[str, str]:
-    """Spark's settings for a master, with ``config`` over them. Workers of a cluster have to reach the driver."""
+    """Spark's settings for a master; ``config`` overrides them. Workers of a cluster have to reach the driver."""
     local = _LOCAL_SETTINGS if master.startswith("local") else {}
     settings = {**_SETTINGS, **local, **{key: str(value) for key, value in config.items()}}
     settings[_JAVA_OPTIONS] = f"{_QUIET} {settings.get(_JAVA_OPTIONS, '')}".strip()
@@ -131,7 +130,7 @@ def settings_for(master: str, config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def worker_path() -> str:
-    """The folder by which Python workers start sooner. A worker without the folder works, too."""
+    """A folder on the path that lets Python workers start faster. Workers do not need it."""
     return str(Path(__file__).with_name("worker_path"))
 
 

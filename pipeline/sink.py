@@ -1,12 +1,14 @@
-"""The sink of the data source `odradek`: rows to a cluster, each task in a transaction that the driver ends.
+"""The sink of the data source `odradek`: rows to a cluster. Each task writes one transaction, which the driver ends.
 
-A task writes under a transactional id of its own and leaves its transaction open. When all tasks are done the driver
-commits them one after the other. Each transaction of a stream also commits the number of its micro-batch, as the offset
-of a group that is named as the transactional id. A micro-batch that Spark repeats is written again, and aborted where
-its number shows that it was committed before. So each row is there once for readers of committed records, as long as a
-repeated micro-batch gives each task the same rows. The ids of a stream hold that of its query, which Spark keeps in the
-checkpoint: a stream with a new checkpoint counts from its own beginning. A write of one batch does the same under the
-number and the id that its options give, as the function of `foreachBatch` does its writes by itself.
+A task has its own transactional id and leaves its transaction open. The driver commits the transactions one after the
+other when all tasks have ended. A transaction of a stream also commits the number of its micro-batch as the offset of a
+group; the group has the name of the transactional id. A repeated micro-batch is written again. It is aborted if its
+number was committed before. So readers of committed records see each row once, if a repeated micro-batch gives each
+task the same rows.
+
+The transactional ids of a stream contain the id of its query, which Spark keeps in the checkpoint. So a stream with a
+new checkpoint counts its micro-batches from 0. A batch write does the same with the options transactionalId and
+batchId: the function of `foreachBatch` writes by itself.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ class SinkOptions:
     timeout_ms: int
     security: ClientSecurity
     batch_id: int | None = None
-    """The number of the micro-batch that a write of one batch is for."""
+    """The number of the micro-batch, for a batch write."""
 
     @classmethod
     def parse(cls, given: Mapping[str, str], schema: StructType) -> SinkOptions:
@@ -95,7 +97,7 @@ def _batch_number(text: str | None) -> int | None:
 
 @dataclass
 class Written(WriterCommitMessage):
-    """The result of a task: its open transaction, and a partition in it; none without rows."""
+    """The result of a task: its open transaction and one of its partitions. None without rows."""
 
     transaction: Transaction | None = None
     partition: TopicPartition | None = None
@@ -104,7 +106,7 @@ class Written(WriterCommitMessage):
 class _Writer(ABC):
     def __init__(self, options: SinkOptions, *, goes_on: bool) -> None:
         self._options = options
-        self._goes_on = goes_on  # whether more micro-batches come: then a cluster that is away is waited for
+        self._goes_on = goes_on  # whether more micro-batches follow: then wait for a cluster that does not answer
 
     @abstractmethod
     def _work(self) -> str:
@@ -139,7 +141,7 @@ class _Writer(ABC):
         return f"{self._work()}-{context.partitionId()}"
 
     def _end(self, messages: Sequence[WriterCommitMessage | None], number: int | None, *, commit: bool) -> None:
-        """End the transactions of the tasks; ``number``: of the micro-batch."""
+        """End the transactions of the tasks. ``number``: the number of the micro-batch."""
         with self._options.client(patient=True) as client:
             for message in messages:
                 if not isinstance(message, Written) or message.transaction is None:
@@ -188,7 +190,7 @@ class StreamWriter(_Writer, StreamWriterBase):
 
 
 def _counted(client: ClusterClient) -> Callable[[str], int]:
-    """A function for the number of a topic's partitions, which asks the cluster once."""
+    """A function for the partition count of a topic. It asks the cluster once for each topic."""
     counts: dict[str, int] = {}
 
     def count(topic: str) -> int:

@@ -1,4 +1,4 @@
-"""The rows that a sink gets, as Arrow batches of one form: their columns, and the partitions of a cluster's topics."""
+"""The rows of a sink as Arrow batches of one form, their columns and their partitions in the cluster's topics."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ ROW_COLUMNS: Mapping[str, tuple[str, ...]] = {
 """The columns of a record, and the Spark types that each accepts."""
 
 SPARKS_OPTIONS = {"checkpointlocation", "queryname"}
-"""Spark's own options, which it passes to the sink."""
+"""Options of Spark itself, which it passes to the sink."""
 
 _QUERY_ID = "sql.streaming.queryId"
-"""Spark's name for the local property that holds the id of a streaming query; the checkpoint keeps the id."""
+"""Spark's local property with the id of a streaming query. The checkpoint keeps the id."""
 _ROWS_AT_ONCE = 10_000
 _BATCH_BYTES = 256 * 1024
 _WAITING_BYTES = 4 * 1024 * 1024
 
 
 def check_columns(schema: StructType, topic: str | None, columns: Mapping[str, tuple[str, ...]] = ROW_COLUMNS) -> None:
-    """OptionError for columns that a record does not have, or if a value or a topic is missing."""
+    """OptionError for a column that a record does not have, and for a missing value or topic."""
     kinds = {field.name: field.dataType.simpleString() for field in schema.fields}
     for name, kind in kinds.items():
         if kind not in columns.get(name, ()):
@@ -57,11 +57,10 @@ def check_columns(schema: StructType, topic: str | None, columns: Mapping[str, t
 
 
 def record_rows(given: Iterator[Any], topic: str | None) -> Iterator[pa.RecordBatch]:
-    """Rows as Spark gives them, Arrow batches or `Row`s, with the columns of a record and whatever else they had.
+    """Rows from Spark (Arrow batches or `Row`s) with the columns of a record and their other columns.
 
-    Columns: ``topic`` (``topic`` where there is none), ``partition`` (null: not chosen yet), ``timestamp_ms`` (now
-    where there is none), ``key``, ``value``, ``headers``. ValueError for a row without a topic, and for a header
-    without a name.
+    Columns: ``topic`` (default: the argument), ``partition`` (null: not chosen yet), ``timestamp_ms`` (default: now),
+    ``key``, ``value``, ``headers``. ValueError for a row without a topic, and for a header without a name.
     """
     import pyarrow as pa
 
@@ -142,7 +141,7 @@ def _floor_1000(moments: pa.Array) -> pa.Array:
 
 
 def query_of_task() -> str:
-    """The id of the streaming query that this task works for."""
+    """The id of the streaming query of this task."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -153,9 +152,9 @@ def query_of_task() -> str:
 
 
 class Outgoing:
-    """Rows on their way to the partitions of a cluster, some million bytes at a time.
+    """Sends rows to the partitions of a cluster, some megabytes at a time.
 
-    ``partitions`` gives the number of a topic's partitions, ``send`` takes one batch for each of some partitions.
+    ``partitions`` returns the partition count of a topic. ``send`` receives one batch for each of several partitions.
     """
 
     def __init__(
@@ -167,7 +166,7 @@ class Outgoing:
         self._turns: dict[str, int] = {}
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Take rows in the form of `record_rows`. ValueError, now or later, for a partition that does not exist."""
+        """Add rows in the form of `record_rows`. ValueError, now or later, for a partition that does not exist."""
         step = max(1, rows.num_rows * _WAITING_BYTES // max(rows.nbytes, 1))
         for begin in range(0, rows.num_rows, step):
             part = rows.slice(begin, step)
@@ -193,7 +192,7 @@ class Outgoing:
             self._send(batches)
 
     def _batches(self, rows: pa.RecordBatch) -> Iterator[tuple[TopicPartition, Records]]:
-        """Batches of the rows of each partition, in their order."""
+        """The rows of each partition as batches, in their order."""
         import numpy as np
         import pyarrow as pa
 
@@ -206,14 +205,14 @@ class Outgoing:
                 of_topic = rows.filter(pa.array(np.asarray(topics.indices) == number))
             chosen = self._chosen(topic, of_topic)
             counts = np.bincount(chosen)
-            narrow = chosen.astype(np.min_scalar_type(len(counts)))  # numpy sorts bytes and shorts much faster
+            narrow = chosen.astype(np.min_scalar_type(len(counts)))  # numpy sorts small integers much faster
             order = np.argsort(narrow, kind="stable")
             places, begins = _batch_begins(counts, row_sizes(of_topic)[order])
             for place, records in zip(places, records_of(of_topic, order, begins), strict=True):
                 yield (topic, place), records
 
     def _chosen(self, topic: str, rows: pa.RecordBatch) -> Any:
-        """The partition of each row: the given one, or by its key as in the Java client, or in turn."""
+        """The partition of each row: as given, else by its key as in the Java client, else round robin."""
         import numpy as np
 
         from odradek.pipeline.record_bytes import partitions_by_key
@@ -237,9 +236,9 @@ class Outgoing:
 
 
 def _batch_begins(counts: Ints, sizes: Ints) -> tuple[list[int], Ints]:
-    """The partition of each batch, and the row that it begins with: no larger than it should be, or a single row.
+    """The partition and the first row of each batch. A batch keeps the size limit, or has a single row.
 
-    ``counts`` are the rows of each partition, ``sizes`` the bytes of the rows, which are sorted by partition.
+    ``counts``: rows of each partition. ``sizes``: bytes of each row, sorted by partition.
     """
     import numpy as np
 

@@ -1,8 +1,8 @@
-"""The Spark data source `odradek`: records of log directories or of a live broker, with what their batches say.
+"""The Spark data source `odradek`: records of log directories or of a live cluster, with the fields of their batches.
 
 `spark.read.format("odradek").load("/var/kafka/data")` reads a folder, `.option("kafka.bootstrap.servers", ...)` a
-cluster; `spark.readStream` does both as they grow, with offsets in Spark's checkpoint, so a row comes exactly once
-through a restart. The columns are `odradek.pipeline.rows.SCHEMA`; docs/pipeline.md has the options and errors.
+cluster. `spark.readStream` reads both as streams. Spark's checkpoint has the offsets, so a restart neither loses nor
+repeats rows. The columns are `odradek.pipeline.rows.SCHEMA`. docs/pipeline.md has the options and errors.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 
 Offsets = dict[TopicPartition, int]
 _PACKED_BYTES = 128 * 1024 * 1024
-"""The limit, in bytes, of the small segments that one task reads; Spark's own limit for files."""
+"""The size limit of the small segments of one task. Spark has the same limit for files."""
 _GO_ON = "set failOnDataLoss to false to go on with what is left"
 
 
 class DataLossError(RuntimeError):
-    """Offsets that the query has to read are gone."""
+    """The log no longer has offsets that the query has to read."""
 
 
 class FetchTask(NamedTuple):
@@ -74,7 +74,7 @@ Work = log_folder.SegmentTask | FetchTask
 
 
 class Task(InputPartition):
-    """The parts that one Spark task reads, one after the other."""
+    """The parts that one Spark task reads, in order."""
 
     def __init__(self, works: Sequence[Work]) -> None:
         super().__init__(works)
@@ -128,7 +128,7 @@ class OdradekDataSource(DataSource):
 
 
 def chosen_columns(schema: Any) -> tuple[str, ...]:
-    """The columns of a reader's schema: all of them, or those of `spark.read.schema(...)`; OptionError for others."""
+    """The columns of a reader's schema: all, or those of `spark.read.schema(...)`. OptionError for unknown columns."""
     for field in schema.fields:
         kind = field.dataType.simpleString()
         if COLUMNS.get(field.name) != kind:
@@ -137,7 +137,7 @@ def chosen_columns(schema: Any) -> tuple[str, ...]:
 
 
 class BatchReader(DataSourceReader):
-    """Plans one task for each segment, for some small ones together, or for a range of a live partition."""
+    """Plans one task for each segment, for several small segments, or for a range of a live partition."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options, self._columns = options, columns
@@ -157,7 +157,7 @@ class BatchReader(DataSourceReader):
 
 
 class NarrowedReader(BatchReader):
-    """Uses the filters of the query to read less. Spark refuses such a reader unless a setting allows it."""
+    """Reads less by the filters of the query. Spark refuses such a reader unless a setting allows it."""
 
     def pushFilters(self, filters: Sequence[Any]) -> Iterable[Any]:  # noqa: N802 (Spark's name, from 4.1 on)
         """Take the bounds from the query's filters. Spark still applies all of them to the rows."""
@@ -166,7 +166,7 @@ class NarrowedReader(BatchReader):
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Offsets are `{topic: {partition: offset}}`; partitions that appear later are read from their beginning."""
+    """Offsets are `{topic: {partition: offset}}`. New partitions are read from their beginning."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options, self._columns = options, columns
@@ -183,9 +183,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return _as_json(start)
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        """Where the logs end, or as far as a limit lets a batch go. Spark before 4.2 gives no arguments.
+        """The ends of the logs, or of a micro-batch with a limit. Spark before 4.2 passes no arguments.
 
-        Spark writes the answer into the checkpoint, so that of another stream is refused before.
+        Spark writes the result into the checkpoint. So the checkpoint of another stream is refused first.
         """
         if start is not None:
             self._check_checkpoint(start)
@@ -204,11 +204,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
-        """The query reads up to the present ends of the logs."""
+        """Let the query end at the present ends of the logs."""
         self._available = {key: end for key, (_, end) in self._bounds_now({}).items()}
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        """Where the logs ended when Spark last asked, for the progress that it reports."""
+        """The last ends of the logs, for Spark's progress report."""
         return _as_json(self._ends)
 
     def _bounds_now(self, start: Mapping[str, Any]) -> dict[TopicPartition, tuple[int, int]]:
@@ -236,7 +236,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @contextmanager
     def _running(self, start: Mapping[str, Any]) -> Iterator[_Place]:
-        """What a stream that has begun reads. DataLossError for a topic that it has read from, and that is gone."""
+        """The place of a running stream. DataLossError if a topic that it has read is gone."""
         try:
             with _open(self._options, self._columns, running=True) as place:
                 yield place
@@ -266,7 +266,7 @@ def read_works(works: Iterable[Work]) -> Iterator[pa.RecordBatch]:
 
 
 def _runs(works: Iterable[Work]) -> Iterator[list[Work]]:
-    """Segments that follow one another in a partition together: rows of small ones share an Arrow batch."""
+    """Group consecutive segments of a partition, so that small ones share an Arrow batch."""
     run: list[Work] = []
     for work in works:
         if run and not (isinstance(work, log_folder.SegmentTask) and _follows(work, run[-1])):
@@ -278,7 +278,7 @@ def _runs(works: Iterable[Work]) -> Iterator[list[Work]]:
 
 
 def _follows(work: log_folder.SegmentTask, before: Work) -> bool:
-    """Whether a work begins with the first record of the segment behind the one before: then no batch is in both."""
+    """Whether a work reads another segment of the same partition than the one before: then they share no batch."""
     if not isinstance(before, log_folder.SegmentTask) or work.path == before.path:
         return False
     return (work.wanted.topic, work.wanted.partition) == (before.wanted.topic, before.wanted.partition)
@@ -291,7 +291,7 @@ def _batches(work: Work) -> Iterator[RecordBatch]:
 def _stored(work: log_folder.SegmentTask) -> Iterator[RecordBatch]:
     try:
         yield from log_folder.read(work)
-    except FileNotFoundError:  # retention removed it since the task was planned
+    except FileNotFoundError:  # retention removed it after the planning
         if work.wanted.fail_on_data_loss:
             raise _loss(work.wanted, work.wanted.start, f"{work.path} is gone") from None
 
@@ -314,9 +314,9 @@ def _fetched(work: FetchTask) -> Iterator[RecordBatch]:
 
 
 def _behind_the_loss(client: ClusterClient, wanted: Wanted, offset: int, error: KafkaError) -> int:
-    """Where to go on if records vanished before they were fetched. DataLossError if the options say so.
+    """The next offset after records were lost before their fetch. DataLossError if the options ask for it.
 
-    Other errors are raised as they are.
+    Other errors are raised unchanged.
     """
     if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         earliest, held = wanted.end, "the topic is gone"
@@ -324,7 +324,7 @@ def _behind_the_loss(client: ClusterClient, wanted: Wanted, offset: int, error: 
         key = wanted.topic, wanted.partition
         earliest = client.offsets({key: EARLIEST})[key]
         held = f"the log begins at {earliest}"
-        if earliest <= offset:  # it ends before the offset
+        if earliest <= offset:  # the log ends before the offset
             earliest, held = wanted.end, f"the log ends at {client.offsets({key: LATEST})[key]}"
     else:
         raise error
@@ -347,7 +347,7 @@ def _as_json(offsets: Offsets) -> dict[str, Any]:
 
 
 def _check_shape(offsets: Any) -> None:
-    """OptionError for what this source has not written into a checkpoint."""
+    """OptionError for offsets that this source did not write into the checkpoint."""
     try:
         whole = all(isinstance(offset, int) for offset in _from_json(offsets).values())
     except (AttributeError, TypeError, ValueError):
@@ -363,7 +363,7 @@ def _from_json(shown: Mapping[str, Mapping[str, int]]) -> Offsets:
 def _without_lost(
     first: Offsets, last: Offsets, bounds: Mapping[TopicPartition, tuple[int, int]], *, fail: bool
 ) -> tuple[Offsets, Offsets]:
-    """Starts and ends moved to what is left of the logs. DataLossError if records are gone and the options say so."""
+    """Starts and ends within the present logs. ``fail``: DataLossError for lost records."""
     starts, ends = dict(first), dict(last)
     for key, offset in first.items():
         earliest, latest = bounds.get(key, (0, 0))
@@ -372,7 +372,7 @@ def _without_lost(
             held = f"the log holds {earliest} to {latest}" if key in bounds else "the partition is gone"
             if fail:
                 raise DataLossError(f"{key[0]}-{key[1]}: offsets {offset} to {end} were to be read, {held} ({_GO_ON})")
-            # A log that ends before the offset is another one: all of it is left.
+            # A log that ends before the offset is a new log: read all of it.
             starts[key] = max(offset, earliest) if offset <= end else earliest
             ends[key] = min(end, latest)
     return starts, ends
@@ -382,7 +382,7 @@ def _without_lost(
 
 
 class _Place(ABC):
-    """A log directory or a cluster, seen as partitions with bounds."""
+    """A log directory or a cluster: partitions with bounds."""
 
     def __init__(
         self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, running: bool
@@ -401,18 +401,18 @@ class _Place(ABC):
 
     @abstractmethod
     def bounds(self) -> dict[TopicPartition, tuple[int, int]]:
-        """First offset, and the offset behind the last that may be read, of each wanted partition."""
+        """The first offset of each wanted partition, and the offset after the last readable one."""
 
     @abstractmethod
     def offsets_at(self, timestamp: int, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
-        """By partition, the offset of the first record from a timestamp on; the end offset if there is none."""
+        """The offset of the first record with at least this timestamp, by partition; else the end offset."""
 
     @abstractmethod
     def plan(self, start: Offsets, end: Offsets) -> Iterator[Sequence[Work]]:
-        """What each of the tasks does that read from `start` to before `end`."""
+        """The parts of each task, to read from `start` to `end` (exclusive)."""
 
     def resolve(self, position: Position, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
-        """A position as offsets within the bounds; DataLossError for an offset that is gone."""
+        """A position as offsets within the bounds. DataLossError for a lost offset."""
         found: Offsets = {}
         for key, (earliest, latest) in bounds.items():
             offset = offset_for(position, *key)
@@ -427,7 +427,7 @@ class _Place(ABC):
 
     @property
     def from_ms(self) -> int | None:
-        """The first timestamp that the options and the query's filters leave."""
+        """The first timestamp, by the options and the filters of the query."""
         return max(
             (bound for bound in (self.options.from_ms, self.narrowing.from_ms) if bound is not None), default=None
         )
@@ -439,7 +439,7 @@ class _Place(ABC):
         return min((bound for bound in bounds if bound is not None), default=None)
 
     def ranges(self, start: Offsets, end: Offsets) -> Iterator[tuple[TopicPartition, int, int]]:
-        """The range of each partition: the first offset, and the one after the last."""
+        """The range of each partition: the first offset, and the offset after the last one."""
         for key, last in end.items():
             if key in start and self.narrowing.allows(*key):
                 first, until = self.narrowing.offsets(start[key], last)
@@ -495,7 +495,7 @@ class _Cluster(_Place):
         self._client.close()
 
     def _partitions(self) -> list[TopicPartition]:
-        # Asked for by name, a topic that the user has no right to is told from one that is not there.
+        # By name, a topic without the right to describe it differs from a missing one.
         topics = self._client.topics(self.options.topics, missing_ok=True)
         chosen = self.options.choose(topics, missing_ok=self.missing_ok)
         return [(topic, partition) for topic in chosen for partition in topics[topic]]
@@ -540,7 +540,7 @@ def _open(
     *,
     running: bool = False,
 ) -> _Place:
-    """``running``: whether it is a stream that has begun. Its cluster may be away for a moment, and a topic that the
-    options name may have vanished if lost data does not matter.
+    """Open the place of the options. ``running``: for a running stream. It waits for a cluster that does not answer,
+    and accepts a missing topic unless lost data is an error.
     """
     return (_Cluster if options.path is None else _Folder)(options, columns, narrowing, running=running)

@@ -1,4 +1,4 @@
-"""The end of a streaming query that a command runs: by itself, or because the user or the system asks for it."""
+"""Streaming queries: how a command waits for the end of one, and short errors for its foreachBatch function."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PAUSE_S = 0.05
 
 
 def wait_for_end(query: StreamingQuery) -> bool:
-    """Wait until a query has ended; whether it was stopped. What ended it otherwise is raised.
+    """Wait for the end of a query and return whether a signal stopped it. An error of the query is raised.
 
-    SIGINT or SIGTERM stops it behind the batch that runs, a second one at once.
+    SIGINT or SIGTERM stops the query after the running micro-batch. A second signal stops it at once.
     """
     with _asked_to_stop() as times:
-        while not query.awaitTermination(_LOOK_S):  # type: ignore[arg-type]  # Spark takes parts of a second
+        while not query.awaitTermination(_LOOK_S):  # type: ignore[arg-type]  # Spark accepts fractions of a second
             if times():
                 _stop_behind_batch(query, hurry=lambda: times() > 1)
                 query.awaitTermination()
@@ -35,7 +35,7 @@ def wait_for_end(query: StreamingQuery) -> bool:
 
 @contextmanager
 def _asked_to_stop() -> Iterator[Callable[[], int]]:
-    """Counts the signals that ask for the end since the block began. Only the main thread gets signals."""
+    """Count the signals that ask for the end while the block runs. Only the main thread receives signals."""
     asked: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -58,7 +58,7 @@ def _stop_behind_batch(query: StreamingQuery, *, hurry: Callable[[], bool]) -> N
 
 
 def _last_batch(query: StreamingQuery) -> int | None:
-    """The number of the last batch that has ended."""
+    """The number of the last finished micro-batch."""
     progress = query.lastProgress
     return None if progress is None else int(progress["batchId"])
 
@@ -68,10 +68,10 @@ _log = logging.getLogger("odradek.pipeline")
 _MAX_CAUSES = 8
 _MAX_CAUSE_CHARS = 1500
 _END_CHARS = 600
-"""The part of them that is kept from the end: a traceback of Python ends with its error."""
+"""Characters kept from the end: a Python traceback ends with its error."""
 _STACKS = "JVM stacktrace:"
 """PySpark's heading of a Java stack."""
-# Spark takes an error for the consequence of a stop if its text has one of these anywhere behind the sign.
+# Spark treats an error as a consequence of a stop if one of these follows the sign in its text.
 _INTERRUPTIONS = (
     "java.lang.InterruptedException",
     "java.io.InterruptedIOException",
@@ -81,15 +81,15 @@ _INTERRUPTION_SIGN = "py4j.protocol.Py4JJavaError: An error occurred while calli
 
 
 class BatchFailedError(Exception):
-    """What Spark said while a batch was processed: the Java exceptions, outermost first, without their stacks."""
+    """An error of Spark in a micro-batch: the Java exceptions, outermost first, without their stacks."""
 
 
 def with_brief_errors(process: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-    """The function for `foreachBatch`, its Spark errors cut down to a BatchFailedError.
+    """Wrap a `foreachBatch` function: an error of Spark becomes a BatchFailedError.
 
-    When a query is stopped in the middle of a batch, Spark searches the text of the batch's error for signs of the
-    stop, with a pattern that needs stack for each character. The stack traces of the JVM in it overflow that stack,
-    and a plain stop prints a thousand lines. The log `odradek.pipeline` has the whole error at level DEBUG.
+    If a query is stopped within a micro-batch, Spark searches the text of the error for signs of the stop. Its pattern
+    uses stack for each character, and the JVM's stack traces overflow it. Then a plain stop prints a thousand lines.
+    The logger `odradek.pipeline` has the whole error at level DEBUG.
     """
 
     def processed(rows: DataFrame, number: int) -> None:
@@ -106,7 +106,7 @@ def with_brief_errors(process: Callable[[DataFrame, int], None]) -> Callable[[Da
 
 
 def brief_text(error: Exception) -> str:
-    """The Java exceptions behind an error of PySpark, or its text: PySpark 4.0 has none for an error of a worker."""
+    """The Java exceptions of a PySpark error, else its text. PySpark 4.0 has no Java exception for a worker's error."""
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     causes: list[str] = []
     while java is not None and len(causes) < _MAX_CAUSES:
@@ -115,7 +115,7 @@ def brief_text(error: Exception) -> str:
     said = str(error).partition(_STACKS)[0].strip()
     text = "\ncaused by ".join(causes) or _shortened(said) or type(error).__name__
     interruption = next((name for name in _INTERRUPTIONS if name in text), None)
-    # At the end, where little is left to search.
+    # At the end, where Spark has little text left to search.
     return f"{text}\n{_INTERRUPTION_SIGN}{interruption}" if interruption else text
 
 

@@ -1,7 +1,7 @@
-"""Transactions over the wire that one process begins and writes, and another ends: a task and the driver.
+"""Transactions that one process writes (a task) and another process ends (the driver).
 
-Old versions of the APIs serve it well: partitions are added by a request, and the end of a transaction leaves the epoch
-as it is, so the producer id and the epoch are all that the driver needs (KIP-98).
+It uses older versions of the APIs. There a request adds the partitions, and EndTxn keeps the epoch. So the driver needs
+only the producer id and the epoch (KIP-98).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ PROGRESS = "micro-batches of a sink odradek"
 """The metadata of a commit whose offset is the number of a micro-batch."""
 
 ENDED = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE)
-"""The errors for a writer whose transaction another writer or the time-out has ended."""
+"""The errors after another writer or the timeout has ended the transaction."""
 
 
 class Transaction(NamedTuple):
-    """The identity of a transaction for its coordinator."""
+    """What a coordinator needs to end a transaction."""
 
     transactional_id: str
     producer_id: int
@@ -43,7 +43,7 @@ class Transaction(NamedTuple):
 
 
 class TransactionWriter:
-    """Begins a transaction and writes to it. An open transaction of its id is aborted."""
+    """Begins a transaction and writes to it. It aborts an open transaction of the same id."""
 
     def __init__(self, client: ClusterClient, transactional_id: str, timeout_ms: int) -> None:
         request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
@@ -59,7 +59,7 @@ class TransactionWriter:
         return sorted(self._sequences)
 
     def append(self, batches: Mapping[TopicPartition, Records]) -> None:
-        """Write one batch to each of some partitions; `settle` tells what came of it, and so does the next call."""
+        """Write one batch to each partition. `settle` or the next call raises its errors."""
         name, producer_id, epoch = self.transaction
         data = {
             place: _batch_of(records, producer_id, epoch, self._sequences.get(place, 0))
@@ -79,9 +79,9 @@ class TransactionWriter:
             under_way()
 
     def abort(self) -> None:
-        """End the transaction, if there is one, whatever became of what is under way."""
+        """Abort the transaction, if there is one. Errors of pending batches are ignored."""
         with contextlib.suppress(KafkaError, ConnectionError):
-            self.settle()  # a batch that comes behind the end would leave a transaction open
+            self.settle()  # a batch after the end would open a transaction again
         if self._sequences:
             end_transaction(self._client, self.transaction, commit=False)
 
@@ -102,7 +102,7 @@ class TransactionWriter:
 
 
 def _codes_of_added(answer: Any) -> Iterable[int]:
-    """The errors of the refused partitions. If one is refused, the others get an error that says only that."""
+    """The errors of the refused partitions. The others have OPERATION_NOT_ATTEMPTED."""
     for topic in answer.results_by_topic_v3_and_below:
         for partition in topic.results_by_partition:
             if partition.partition_error_code != ErrorCode.OPERATION_NOT_ATTEMPTED:
@@ -116,7 +116,7 @@ def _batch_of(records: Records, producer_id: int, epoch: int, sequence: int) -> 
 
 
 def end_transaction(client: ClusterClient, transaction: Transaction, *, commit: bool) -> None:
-    """Commit or abort; KafkaError if the transaction was ended by its time-out or by a later writer of the id."""
+    """Commit or abort. KafkaError if the timeout or a later writer of the id has ended the transaction."""
     name, producer_id, epoch = transaction
     request = EndTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch, committed=commit)
     try:
@@ -132,7 +132,7 @@ def end_transaction(client: ClusterClient, transaction: Transaction, *, commit: 
 def note_in_transaction(
     client: ClusterClient, transaction: Transaction, group: str, place: TopicPartition, number: int
 ) -> None:
-    """Commit a number as the group's offset, in the transaction."""
+    """Commit a number as the offset of a group, within the transaction."""
     name, producer_id, epoch = transaction
     add = AddOffsetsToTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch, group_id=group)
     client.ask_coordinator(TRANSACTION, name, add, 3, lambda found: [found.error_code])
@@ -152,7 +152,7 @@ def note_in_transaction(
 
 
 def noted(client: ClusterClient, group: str) -> int:
-    """The largest number in a committed transaction; 0 for none. Waits for transactions that are ending."""
+    """The largest committed number; 0 for none. Waits for transactions that are ending."""
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)], require_stable=True)
 
     def parts_of(answer: Any) -> list[Any]:

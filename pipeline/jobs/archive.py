@@ -1,9 +1,9 @@
-"""Topics to parquet and back: keys, values, headers, timestamps and partitions as they were.
+"""Topics to parquet and back, with unchanged keys, values, headers, timestamps and partitions.
 
-The archive is a folder of parquet partitioned by topic and partition. `replay` writes records through the wire codec,
-since Spark's connector cannot set a timestamp: each partition in one task, in the order of the offsets. The broker
-gives new offsets, and a topic with LogAppendTime sets the timestamps. A task that Spark repeats writes its records
-again: replay into an empty topic, and audit it where that matters.
+The archive is a parquet folder, partitioned by topic and partition. `replay` writes records with the wire codec because
+Spark's connector cannot set timestamps. One task writes each partition, in the order of the offsets. The broker assigns
+new offsets, and a topic with LogAppendTime new timestamps. A repeated task writes its records again. So replay into an
+empty topic, and audit it where that matters.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def archive(
     *,
     read_committed: bool = True,
 ) -> int:
-    """Write the topics' records (all topics by default) into a new folder; return how many there were.
+    """Write the records of the topics (default: all) into a new folder and return their number.
 
     ValueError if there is no topic that the user may read.
     """
@@ -69,10 +69,10 @@ def replay(
     rename: Mapping[str, str] | None = None,
     security: ClientSecurity = PLAIN_TEXT,
 ) -> DataFrame:
-    """Write an archive to a cluster; topics that do not exist are created with as many partitions.
+    """Write an archive to a cluster. Missing topics are created with the archived number of partitions.
 
-    ``rename``: archived topic -> topic to write to. The result has a row for each partition: records, batches and the
-    first offset they got, and the topic in the archive. ``security``: how to log in at the cluster.
+    ``rename``: archived topic to target topic. ``security``: the log-in at the cluster. The result has a row for each
+    partition: records, batches, first new offset, and archived topic.
     """
     _check_archive(spark, folder)
     rows = archived_rows(spark, folder)
@@ -111,7 +111,7 @@ def archived_rows(spark: SparkSession, folder: str) -> DataFrame:
 
 
 def _check_archive(spark: SparkSession, folder: str) -> None:
-    """ValueError for a folder with other files; one without files is an archive of no records."""
+    """ValueError for a folder with other files. A folder without files is an empty archive."""
     from pyspark.errors import AnalysisException
 
     try:
@@ -136,7 +136,7 @@ class _Written(NamedTuple):
 
 
 def _write_all(client: ClusterClient, names: Mapping[str, str], rows: Iterable[dict[str, Any]]) -> Iterator[_Written]:
-    """Write rows, ordered by partition; returns a result for each partition."""
+    """Write rows that are ordered by partition. Returns a result for each partition."""
     current: tuple[str, int] | None = None
     writer: _PartitionWriter | None = None
     for row in rows:
@@ -196,9 +196,9 @@ def archived(
 ) -> dict[str, DataFrame]:
     """The tables of a new archive of a place; the arguments are those of `archive`.
 
-    ``archived``: a row for each partition: records, first and last offset, first and last time, and the bytes of its
-    files. With ``read_committed`` also how many records are not in it: ``aborted``, ``open`` (of an open transaction)
-    and ``later`` (behind an open transaction, or written since). For these the headers of the place's batches are read.
+    ``archived``: a row for each partition: records, first and last offset, first and last time, and bytes of its files.
+    With ``read_committed`` also the numbers of records that are missing: ``aborted``, ``open`` (in an open transaction)
+    and ``later`` (after an open transaction, or written since). These are counted by the batch headers of the place.
     ``activity``: records of each second, by topic.
     """
     rows = archived_rows(spark, folder)
@@ -273,7 +273,7 @@ def _activity(rows: DataFrame) -> DataFrame:
 
 
 def _by_outcome(records: DataFrame) -> DataFrame:
-    """How many records of each partition are aborted, of an open transaction, and neither."""
+    """The numbers of aborted records, of records in open transactions, and of others, by partition."""
     from pyspark.sql import functions as f
 
     batches = records.groupBy(*_IN_BATCH_HEADERS).agg(f.count("*").alias("records"))

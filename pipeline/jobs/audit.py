@@ -1,8 +1,8 @@
-"""The exactly-once audit of a topic, or of the way from one topic to another: gaps, duplicates, and a verdict.
+"""The exactly-once audit of a topic, or of a pair of topics: gaps, duplicates, and a verdict.
 
-Checks of a topic: sequences of idempotent producers run without gaps or repetitions in each partition; an id (the key,
-or a header) occurs once among the committed records. Checks of a pair: every id of the input is in the output, the
-output has no others, and none twice. Compaction and retention leave gaps too: audit topics that keep everything.
+Checks of a topic: the sequences of idempotent producers have no gaps and no repetitions in a partition. An id (the key
+or a header) occurs once among the committed records. Checks of a pair: the output has every id of the input once, and
+no other id. Compaction and retention leave gaps, too: audit topics that keep all records.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SEQUENCED = ["topic", "partition", "offset", "producer_id", "producer_epoch", "
 
 @dataclass(frozen=True)
 class Finding:
-    """One fault: which check failed, where (partition and offset, -1 for none), and a description."""
+    """One fault: the failed check, its place (partition and offset, -1 for none) and a description."""
 
     check: str
     topic: str
@@ -34,13 +34,13 @@ class Finding:
 
 @dataclass
 class Verdict:
-    """What an audit found. ``counts``: records by view; ``found``: how many of each check (findings show the first)."""
+    """The result of an audit. ``counts``: records by view. ``found``: faults by check. ``findings``: the first ones."""
 
     counts: dict[str, int] = field(default_factory=dict)
     found: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     folder: str | None = None
-    """The folder for all findings as parquet; the first finding creates it."""
+    """The parquet folder for all findings. The first finding creates it."""
     _written: bool = False
 
     @property
@@ -87,10 +87,10 @@ def run(
     by: str | None = None,
     findings_folder: str | None = None,
 ) -> Verdict:
-    """Audit a topic, or the way from ``topic`` to ``output``.
+    """Audit a topic, or the pair of ``topic`` and ``output``.
 
-    ``by``: what identifies a record, ``key`` or ``header:NAME``; needed for a pair (default: key), optional for one.
-    ``findings_folder``: where to write all findings as parquet, not only the first that the verdict holds.
+    ``by``: the id of a record, ``key`` or ``header:NAME``. A pair needs it (default: key); a single topic does not.
+    ``findings_folder``: a parquet folder for all findings. The verdict holds only the first ones.
     """
     verdict = Verdict(folder=findings_folder)
     for name in [topic] if output is None else [topic, output]:
@@ -117,13 +117,13 @@ def findings(
 
 
 def sequence_findings(rows: DataFrame) -> DataFrame:
-    """Records whose sequence does not follow the one before, by partition, producer and epoch."""
+    """Records whose sequence does not follow the sequence before, by partition, producer and epoch."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     order = Window.partitionBy("topic", "partition", "producer_id", "producer_epoch").orderBy("offset")
     idempotent = rows.where("control is null and sequence >= 0").withColumn("before", f.lag("sequence").over(order))
-    # The distance on the circle of sequences: 1 follows, more than half the circle goes back.
+    # The distance on the circle of sequences: 1 is the next one, more than half the circle is a step back.
     step = idempotent.withColumn("step", f.pmod(f.col("sequence").cast("bigint") - f.col("before"), f.lit(_SEQUENCES)))
     wrong = step.where("before is not null and step != 1")
     return wrong.selectExpr(
@@ -155,7 +155,7 @@ def _identity(by: str) -> Column:
 
 
 def _duplicates(rows: DataFrame) -> DataFrame:
-    """Every record but the first of its id; a record without an id is reported by itself."""
+    """Every record but the first of its id, and every record without an id."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 

@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` and `__transaction_state` as rows: decoded on the executors, one row for each."""
+"""Records of `__consumer_offsets`, `__transaction_state` and `__share_group_state` as rows. Executors decode them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 DECODED = ("partition", "offset", "timestamp", "key", "value", "control")
-"""What decoding needs of the data source's columns."""
+"""The columns of the data source that decoding needs."""
 
 _MEMBER = (
     "struct<member_id: string, instance_id: string, client_id: string, client_host: string, session_timeout_ms: int,"
@@ -38,12 +38,11 @@ GROUP_SCHEMA = (
     " state string, client_id string, client_host string, instance_id string, rack_id string, pattern string,"
     " standby array<string>, pending array<string>"
 )
-"""``kind``: the record's kind (``OffsetCommit``, ``GroupMetadata``, ``ConsumerGroupMemberMetadata``, ...), or
-``unknown`` or ``malformed``. ``group_type``: null for a commit, which any type of group can make. ``assignment``:
-``topic-partition``, by topic id in groups of the newer protocols; in streams groups tasks as ``subtopology_partition``,
-with ``standby`` copies beside. ``pending``: what a member has still to give back. ``subscription`` of a streams
-topology: its source topics; of a pattern's record: the topics that match. ``problem``: what is wrong with a malformed
-record."""
+"""``kind``: of the record (``OffsetCommit``, ``GroupMetadata``, ``ConsumerGroupMemberMetadata``, ...), or ``unknown``
+or ``malformed``. ``group_type``: null for a commit, because groups of all types commit. ``assignment``:
+``topic-partition``; by topic id in groups of the newer protocols; tasks as ``subtopology_partition`` in streams groups,
+with ``standby`` tasks. ``pending``: partitions or tasks that a member has to revoke. ``subscription``: of a streams
+topology, the source topics; of a pattern, the matching topics. ``problem``: the fault of a malformed record."""
 
 TRANSACTION_SCHEMA = (
     "log_partition int, log_offset bigint, time_ms bigint, transactional_id string, tombstone boolean,"
@@ -155,7 +154,7 @@ def _classic_member(member: Any, protocol_type: str) -> Row:
             assigned = decode_assignment(member.assignment)[0].assigned_partitions
             assignment = [f"{topic.topic}-{index}" for topic in assigned for index in sorted(topic.partitions)]
         except ProtocolError:
-            pass  # a client's own bytes under the type "consumer": shown as a member without topics
+            pass  # other bytes under the type "consumer": the member is shown without topics
     return {
         "member_id": member.member_id,
         "instance_id": member.group_instance_id,
@@ -185,7 +184,7 @@ def _group_type(kind: str) -> str | None:
 
 
 def _member(value: Any) -> Row:
-    """A member of a newer group, as it said of itself. Members of streams groups subscribe through the topology."""
+    """The metadata of a member of a newer group. Members of streams groups subscribe through the topology."""
     return {
         "client_id": value.client_id,
         "client_host": value.client_host,
@@ -197,7 +196,7 @@ def _member(value: Any) -> Row:
 
 
 def _topology(value: Any) -> Row:
-    """The topics that an application reads; those that it makes itself for repartitioning are among them."""
+    """The topics that an application reads, with its own repartition topics."""
     topics: set[str] = set()
     for subtopology in value.subtopologies:
         topics.update(subtopology.source_topics)
@@ -293,7 +292,7 @@ SHARE_SCHEMA = (
     f" delivery_complete_count int, batches array<{_BATCH}>, create_time_ms bigint, write_time_ms bigint,"
     " problem string"
 )
-"""``kind``: ``ShareSnapshot`` (the whole state), ``ShareUpdate`` (what changed since; -1: unchanged), ``unknown`` or
+"""``kind``: ``ShareSnapshot`` (the whole state), ``ShareUpdate`` (the changes; -1: unchanged), ``unknown`` or
 ``malformed``."""
 
 DELIVERY_STATES = {0: "AVAILABLE", 1: "ACQUIRED", 2: "ACKNOWLEDGED", 3: "ARCHIVING", 4: "ARCHIVED"}
@@ -309,7 +308,7 @@ def share_row(key: bytes, value: bytes | None) -> Row:
 
 
 def _state(value: Any) -> Row:
-    """A snapshot has epochs and times that an update has not."""
+    """A snapshot has epochs and times that an update lacks."""
     return {
         "snapshot_epoch": value.snapshot_epoch,
         "state_epoch": getattr(value, "state_epoch", None),

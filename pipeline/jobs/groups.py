@@ -1,4 +1,7 @@
-"""The coordinators' topics of groups as tables: commits, generations, members, rebalances, lag, share states."""
+"""The coordinators' topics of groups as tables: commits, generations, members, rebalances, lag, share states.
+
+The lag is that of now, by partition, and that at each commit. Rebalances follow from the records of a group.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,13 @@ _NEWER = ("Consumer", "Share", "Streams")
 def run(
     spark: SparkSession, place: LogPlace, *, with_lag: bool = True, with_shares: bool = True
 ) -> dict[str, DataFrame]:
-    """The tables by name. Times are timestamps; each is ``time``, that of the record, unless its name says more.
+    """The tables by name. ``time`` is the timestamp of the record.
 
-    ``commits``, ``generations``, ``members``, ``targets``, ``tombstones`` and ``rebalances`` are rows of the log;
-    ``share_states`` are those of `__share_group_state`, if it exists. ``lag`` has a row for each group and partition,
-    as things stand at the log's end. ``lag_over_time`` has one for each commit; it reads the topics that were committed
-    to as well. ``with_lag=False`` leaves both out, and ``with_shares=False`` leaves ``share_states`` out. A place that
-    never had a group has no `__consumer_offsets`: the tables have no rows then.
+    ``commits``, ``generations``, ``members``, ``targets``, ``tombstones`` and ``rebalances`` have rows of
+    `__consumer_offsets`, ``share_states`` of `__share_group_state`, if it exists. ``lag`` has a row for each group and
+    partition, at the end of the log. ``lag_over_time`` has a row for each commit, and reads the committed topics, too.
+    ``with_lag=False`` omits both, and ``with_shares=False`` omits ``share_states``. Without `__consumer_offsets` there
+    has been no group, and the tables are empty.
     """
     if has_topic(place, OFFSETS_TOPIC):
         records = decode_groups(place.read(spark, [OFFSETS_TOPIC], columns=DECODED)).persist()
@@ -66,12 +69,12 @@ def run(
 
 
 def _kinds(suffix: str) -> str:
-    """The condition for a kind of record of the newer types of groups, without tombstones."""
+    """The SQL condition for a kind of record of the newer group types, without tombstones."""
     return "not tombstone and kind in (" + ", ".join(f"'{group_type}Group{suffix}'" for group_type in _NEWER) + ")"
 
 
 def _generations(records: DataFrame) -> DataFrame:
-    """Every generation (classic groups, with its number of members) or epoch (newer groups)."""
+    """Every generation of a classic group, with its number of members, and every epoch of a newer group."""
     kinds = f"({_kinds('Metadata')}) or (kind = 'GroupMetadata' and not tombstone)"
     return records.where(kinds).selectExpr(
         "group_id",
@@ -88,7 +91,7 @@ def _generations(records: DataFrame) -> DataFrame:
 
 
 def _members(records: DataFrame) -> DataFrame:
-    """The members of every generation with subscription and assignment; newer groups have a row for each change."""
+    """The members of every generation with subscription and assignment. Newer groups have a row for each change."""
     classic = records.where("kind = 'GroupMetadata' and not tombstone")
     of_classic = classic.selectExpr("group_id", "group_type", "generation", "time_ms", "log_offset", "inline(members)")
     newer = records.where(f"({_kinds('MemberMetadata')}) or ({_kinds('CurrentMemberAssignment')})").select(
@@ -120,7 +123,7 @@ def _targets(records: DataFrame) -> DataFrame:
 
 
 def rebalances(records: DataFrame) -> DataFrame:
-    """Who joined, who left and which partitions moved, by group in the order of the log; a task holds one group."""
+    """Joins, leaves and moved partitions, by group in the order of the log. A task handles one group."""
 
     def tell(pdf: pd.DataFrame) -> pd.DataFrame:
         import pandas
@@ -149,11 +152,11 @@ _ENDS = "topic string, partition int, end_offset bigint"
 
 
 def lag(spark: SparkSession, place: LogPlace, records: DataFrame) -> DataFrame:
-    """One row for each group and partition: where the group stands, and how much it has not read.
+    """One row for each group and partition: the committed offset and the lag.
 
-    The partitions are those that have a commit, and all of the topics to which members are subscribed. A partition
-    without a commit has neither ``committed_offset`` nor ``lag``. A commit of a topic that is gone has no ``lag``.
-    What the sink `odradek` commits is no position of a reader, and is left out.
+    The partitions are those with a commit, and those of the subscribed topics. Without a commit, ``committed_offset``
+    and ``lag`` are null. A commit of a deleted topic has no ``lag``. Commits of the sink `odradek` are micro-batch
+    numbers, and are omitted.
     """
     committed, subscribed = _committed(records), _subscribed(records)
     names = committed.select("topic").union(subscribed.select("topic")).distinct().collect()
@@ -177,7 +180,7 @@ def lag(spark: SparkSession, place: LogPlace, records: DataFrame) -> DataFrame:
 
 
 def _committed(records: DataFrame) -> DataFrame:
-    """The last commit of each partition in the log; none if it was deleted."""
+    """The last commit of each partition, unless it was deleted."""
     newest = records.where("kind = 'OffsetCommit'").groupBy("group_id", "topic", "partition")
     commits = newest.agg(_newest("tombstone, committed_offset, commit_time_ms, metadata"))
     return (
@@ -189,10 +192,10 @@ def _committed(records: DataFrame) -> DataFrame:
 
 
 def _subscribed(records: DataFrame) -> DataFrame:
-    """(group_id, topic) of every topic that a group's members read, as its records say at the log's end."""
+    """(group_id, topic) of all topics that members of a group read, by the records at the end of the log."""
     from pyspark.sql import functions as f
 
-    # What one record says stands until the next with its key: the group, and its member or pattern.
+    # The last record of a key is valid. The key has the group, and the member or the pattern.
     subscribing = records.where(_SUBSCRIBING).withColumn("of_pattern", f.expr(_PATTERN_OF_KEY))
     by_key = subscribing.groupBy("kind", "group_id", "member_id", "of_pattern")
     there = by_key.agg(_newest("tombstone, subscription, members")).where("not newest.tombstone")
@@ -208,7 +211,7 @@ def _newest(columns: str) -> Column:
 
 
 def _ends(place: LogPlace, topics: Iterable[str]) -> list[tuple[str, int, int]]:
-    """The end offset of each partition of the topics that (still) exist: commits outlive their topics."""
+    """The end offsets of the existing topics. Commits outlive their topics."""
     wanted = set(topics)
     if place.path is not None:
         found = partitions_in(Path(place.path)).items()
@@ -220,9 +223,9 @@ def _ends(place: LogPlace, topics: Iterable[str]) -> list[tuple[str, int, int]]:
 
 
 def lag_over_time(spark: SparkSession, place: LogPlace, commits: DataFrame) -> DataFrame:
-    """How far each commit was behind the end of its partition when it was made, by the records' timestamps.
+    """The lag at each commit: the distance to the end of the partition at that time, by the records' timestamps.
 
-    Commits of topics that the user may not read are left out.
+    Commits of topics that the user may not read are omitted.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -303,7 +306,7 @@ def _event(
 def _group_events(
     row: Mapping[str, Any], members: dict[str, set[str]], before: int | None
 ) -> tuple[Sequence[GroupEvent], int | None]:
-    """A record of the group itself; in the classic protocol it holds all members."""
+    """The events of a record of the group. In the classic protocol it has all members."""
     if row["tombstone"]:
         members.clear()
         return [_event(row, before, "deleted", None, ())], None

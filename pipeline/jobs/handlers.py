@@ -1,4 +1,4 @@
-"""The user's function in the retry pipeline: how it is called, and how a command line names it."""
+"""The handler of the retry pipeline: how a command line names it, and how it is called, also in a child process."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 
 
 class ProcessEnded(Exception):
-    """The call ended its process, or took so long that the process was ended."""
+    """The call ended its process, or took longer than the timeout."""
 
 
 class Isolated:
-    """Calls a function in a child process, and starts another one when that has ended. It takes a system that forks.
+    """Calls a function in a child process, and starts a new child if it has ended. It needs a system that forks.
 
-    ``timeout_s``: how long a call may take; None waits for ever. Results come back by pickle; an exception ends the
-    child.
+    ``timeout_s``: the limit of a call; None: no limit. Results are pickled. An exception ends the child.
     """
 
     def __init__(self, function: Callable[[Any], Any], timeout_s: float | None = None) -> None:
@@ -57,7 +56,7 @@ class Isolated:
             raise ProcessEnded(f"the handler's process ended {how}") from None
 
     def _start(self) -> tuple[Any, Connection]:
-        context = multiprocessing.get_context("fork")  # the function may be one that cannot be pickled
+        context = multiprocessing.get_context("fork")  # the function need not be picklable
         mine, its = context.Pipe()
         process = context.Process(target=_serve, args=(self._function, mine, its), daemon=True)
         process.start()
@@ -74,7 +73,7 @@ class Isolated:
 
 
 def _serve(function: Callable[[Any], Any], parents: Connection, connection: Connection) -> None:
-    parents.close()  # else the child would never see that its parent has ended
+    parents.close()  # else the child would not notice the end of its parent
     while True:
         try:
             argument = connection.recv()
@@ -91,7 +90,7 @@ _MAX_ERROR_CHARS = 2000
 
 
 class Message(NamedTuple):
-    """What a handler gets. ``retry_number``: 0 at the first attempt. ``timestamp``: milliseconds since 1970."""
+    """A message for a handler. ``retry_number``: 0 at the first attempt. ``timestamp``: milliseconds since 1970."""
 
     topic: str
     partition: int
@@ -102,15 +101,15 @@ class Message(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...]
     retry_number: int
     origin: str
-    """Topic, partition and offset where the journey began: the same at every attempt."""
+    """Topic, partition and offset of the original message: the same at every attempt."""
 
 
 Handler = Callable[[Message], Any]
-"""Processes one message; an exception is a failure, with its text as the error."""
+"""Processes one message. An exception is a failure, and its text is the error."""
 
 BatchHandler = Callable[[Sequence[Message]], Sequence[Any]]
-"""Processes some messages; returns None for each that went well and an error (text or exception) for each other. An
-exception is a failure of all of them."""
+"""Processes several messages. Returns None for each success, and an error (text or exception) for each failure. An
+exception is a failure of all messages."""
 
 
 class Calling(NamedTuple):
@@ -120,11 +119,11 @@ class Calling(NamedTuple):
     isolated: bool = False
     """In a process of its own (`odradek.pipeline.jobs.handlers`)."""
     timeout_s: float | None = None
-    """After which an isolated call has failed."""
+    """The limit of an isolated call."""
 
     @contextmanager
     def errors_of(self, handler: Callable[[Any], Any]) -> Iterator[Callable[[Any], Any]]:
-        """While the block runs: what tells the error of a message, or those of a list of messages; None for none."""
+        """Yield a function for the error of a message, or for the errors of a list of messages. None: no error."""
         judge = partial(_batch_errors if self.by_batch else _error_of, handler)
         if not self.isolated:
             yield judge
@@ -141,7 +140,7 @@ class Calling(NamedTuple):
 
 
 def handling(handler: Callable[[Any], Any], calling: Calling) -> Callable[[Iterable[pa.RecordBatch]], Any]:
-    """The function that Spark maps over Arrow batches: their rows with what went wrong in the column ``error``."""
+    """The function for `mapInArrow`: adds the column ``error`` to the rows."""
 
     def handle(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
@@ -161,10 +160,10 @@ def handling(handler: Callable[[Any], Any], calling: Calling) -> Callable[[Itera
 def handling_in_order(
     handler: Callable[[Any], Any], retries: int, calling: Calling
 ) -> Callable[[Iterable[pa.RecordBatch]], Any]:
-    """The same for rows that come key after key, in order. Behind a failure that is retried, a key's rows are held.
+    """The same for rows that are ordered by key. After a failure that is retried, the later rows of its key are held.
 
-    The columns ``behind`` and ``behind_origin`` give the attempt that a held row waits for; the handler does not see
-    it. After ``retries`` retries a message is given up: it holds nobody.
+    The columns ``behind`` and ``behind_origin`` name the attempt that a held row waits for. The handler does not get
+    held rows. A message that has failed after ``retries`` retries holds no other message.
     """
 
     def handle(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -225,12 +224,12 @@ def _batch_errors(handler: Callable[[Any], Any], messages: list[Message]) -> lis
 
 
 def describe(error: Any) -> str:
-    """An error as text: the kind and the message of an exception."""
+    """An error as text: the type and the message of an exception."""
     return f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
 
 
 def load_handler(name: str) -> Callable[[Any], Any]:
-    """The function that ``package.module:function`` or ``path/to/file.py:function`` names; ValueError if none does."""
+    """The function of ``package.module:function`` or ``path/to/file.py:function``. ValueError if there is none."""
     where, colon, attribute = name.rpartition(":")
     if not colon:
         raise ValueError(f"a handler is module:function or file.py:function, not {name!r}")
@@ -243,7 +242,7 @@ def load_handler(name: str) -> Callable[[Any], Any]:
 
 
 def _from_file(path: Path) -> Any:
-    """A module from a file; Spark's workers get it by value, as they could not import it."""
+    """A module from a file. It is pickled by value, because Spark's workers cannot import it."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path}: not a Python file")

@@ -1,4 +1,7 @@
-"""Where a job reads from, as one value: a log directory or a broker, through the `odradek` data source."""
+"""The source of a job as one value: a log directory or a cluster, read by the data source `odradek`.
+
+Also the form of times in the tables of jobs.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 class LogPlace:
     """A log directory (``path``) or a cluster (``bootstrap_servers``).
 
-    ``security``: the options of a client that logs in, such as ``security.protocol``, by Java's or librdkafka's names.
+    ``security``: client options for the log-in, such as ``security.protocol``, by Java's or librdkafka's names.
     """
 
     path: str | None = None
@@ -42,7 +45,7 @@ class LogPlace:
         columns: Sequence[str] = tuple(COLUMNS),
         **options: str,
     ) -> DataFrame:
-        """The records of the topics, or of all, with all columns of `odradek.pipeline.rows` or some of them."""
+        """The records of the topics (default: all), with the columns of `odradek.pipeline.rows` (default: all)."""
         reader = spark.read.format("odradek").options(**options)
         if len(columns) < len(COLUMNS):
             reader = reader.schema(", ".join(f"{name} {COLUMNS[name]}" for name in columns))
@@ -67,11 +70,11 @@ class Readable(NamedTuple):
 
     topics: list[str]
     refused: list[str]
-    """Those that the user may not read. The ones that the user may not describe are unknown, unless asked for."""
+    """The topics that the user may not read. A topic that the user may not describe is unknown unless it is named."""
 
 
 def readable_topics(place: LogPlace, asked: Iterable[str] = ()) -> Readable:
-    """What the user may read. ``asked``: topics to find among the refused even if the user may not describe them."""
+    """The topics by the user's rights. ``asked``: names that count as refused if the user may not describe them."""
     if place.path is not None:
         return Readable(sorted(_stored(place.path)), [])
     with place.client() as client:
@@ -93,7 +96,7 @@ def _may_describe(client: ClusterClient, topic: str) -> bool:
 
 
 def has_topic(place: LogPlace, topic: str) -> bool:
-    """Whether there is a topic; KafkaError for one that the user may not see."""
+    """Whether a topic exists. KafkaError if the user may not describe it."""
     if place.path is not None:
         return topic in _stored(place.path)
     with place.client() as client:
@@ -101,7 +104,7 @@ def has_topic(place: LogPlace, topic: str) -> bool:
 
 
 def check_topics(place: LogPlace, topics: Sequence[str]) -> None:
-    """Raise MissingTopicError unless the topics are there, FileNotFoundError for a folder that is no log directory."""
+    """MissingTopicError for missing topics, FileNotFoundError for a folder that is not a log directory."""
     if place.path is not None:
         there: Iterable[str] = _stored(place.path)
     elif topics:
@@ -121,7 +124,7 @@ _MOMENTS = frozenset({"start_ms", "update_ms", "end_ms"})
 
 
 def with_times(table: DataFrame) -> DataFrame:
-    """Milliseconds since 1970 as timestamps, under a name without the unit; -1, Kafka's word for none, as null.
+    """The table with timestamps instead of milliseconds since 1970, and names without the unit. -1 becomes null.
 
     ``time_ms`` becomes ``time``, ``commit_time_ms`` ``commit_time``, ``start_ms`` ``start_time``; ``timeout_ms`` stays.
     """

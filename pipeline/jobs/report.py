@@ -1,4 +1,4 @@
-"""What a report shows: an overview of the topics, and which table of a job is drawn how."""
+"""The contents of a report: an overview of the topics, and the charts of the jobs' tables."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _STORED = ("topic", "partition", "timestamp", "base_offset", "batch_size")
 
 
 def _up_to(ms: str) -> str:
-    """SQL for the first of some numbers of seconds that milliseconds are not above."""
+    """SQL for the smallest of the limits (seconds) that a number of milliseconds does not exceed."""
     steps = " ".join(f"when {ms} <= {round(age * 1000)} then {age}D" for age in _AGES_S)
     return f"case when {ms} is null then null {steps} else double('infinity') end"
 
 
 class Drawn(NamedTuple):
-    """How a table becomes a chart: SQL for the two axes and for what makes a series. The y axis aggregates."""
+    """The chart of a table: SQL for the axes and for the series. ``y`` is an aggregate."""
 
     title: str
     x: str
@@ -41,7 +41,7 @@ class Drawn(NamedTuple):
 
 
 class OverTime(NamedTuple):
-    """The same over time: what happened in each span of it (``counted``), or values at moments."""
+    """A chart over time: counts for each span (``counted``), or values at points in time."""
 
     title: str
     time: str
@@ -50,7 +50,7 @@ class OverTime(NamedTuple):
     y_title: str
     counted: bool = True
     least_width_s: int = 1
-    """Of a span: what the table has counted together."""
+    """The smallest span: the unit of the table's counts."""
 
 
 _AFTER_FAILURES = "if(attempts = 1 and outcome = 'succeeded', null, attempts)"
@@ -112,8 +112,8 @@ _NOT_SHOWN = {"activity"}
 def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = None) -> dict[str, DataFrame]:
     """The tables of a report: ``topics`` and ``activity`` of the topics, and those of other jobs.
 
-    By default they are of all topics that the user may read. The tables of `groups` and `transactions` are there if the
-    topics that these read are among them.
+    Default: all topics that the user may read. The tables of `groups` and `transactions` are included if the user may
+    read their topics.
     """
     there = reportable(place).topics
     shown = topics if topics is not None else there or None
@@ -126,7 +126,7 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
 
 
 def reportable(place: LogPlace) -> Readable:
-    """The topics that a report can be of, and those that it leaves out; ValueError if there are only the latter."""
+    """The topics that a report can show, and those that it omits. ValueError if it can show none."""
     found = readable_topics(place, (groups.OFFSETS_TOPIC, groups.SHARE_TOPIC, transactions.STATE_TOPIC))
     if found.refused and not found.topics:
         raise ValueError("the user may read no topic: a report takes the rights to describe and to read topics")
@@ -134,7 +134,7 @@ def reportable(place: LogPlace) -> Readable:
 
 
 def overview(records: DataFrame) -> dict[str, DataFrame]:
-    """``topics``: a row for each partition with what it holds. ``activity``: records of each second, by topic."""
+    """``topics``: a row for each partition with its contents. ``activity``: records of each second, by topic."""
     batches = records.groupBy("topic", "partition", "base_offset").agg(
         {"timestamp": "min", "batch_size": "max", "*": "count"}
     )
@@ -155,7 +155,7 @@ def overview(records: DataFrame) -> dict[str, DataFrame]:
 
 
 def records_by_second(records: DataFrame) -> DataFrame:
-    """Records of each second, by topic; without those of Kafka's own topics."""
+    """Records of each second, by topic, without Kafka's internal topics."""
     seconds = records.where("topic not like '\\\\_\\\\_%'").selectExpr(
         "topic", "date_trunc('second', timestamp) as time"
     )
@@ -163,7 +163,7 @@ def records_by_second(records: DataFrame) -> DataFrame:
 
 
 def sections(tables: Mapping[str, DataFrame]) -> Iterator[Section]:
-    """The tables as parts of a page, each with its first rows and, where there is one, its chart."""
+    """The tables as sections of a page, with their first rows and their charts."""
     for name, table in tables.items():
         kept = table.persist()
         try:
@@ -177,7 +177,7 @@ def sections(tables: Mapping[str, DataFrame]) -> Iterator[Section]:
 
 
 def verdict_sections(verdict: Verdict) -> Iterator[Section]:
-    """An audit as parts of a page."""
+    """An audit as sections of a page."""
     counts = Bars(
         "records of each topic, and committed ones",
         {"records": (list(verdict.counts), list(verdict.counts.values()))},
@@ -205,7 +205,7 @@ def _places(findings: Sequence[Finding]) -> Points:
 
 
 def _shown(column: tuple[str, str]) -> str:
-    """SQL for a column; times as text, since Python would turn them into the machine's time zone."""
+    """SQL for a column. Times become text, because Python would convert them to the machine's time zone."""
     name, kind = column
     return f"date_format({name}, 'yyyy-MM-dd HH:mm:ss.SSS') as {name}" if kind == "timestamp" else name
 
@@ -227,7 +227,7 @@ def _chart(table: DataFrame, drawn: Drawn | OverTime) -> Bars | TimeBars | Lines
 def _series(
     table: DataFrame, drawn: Drawn | OverTime, x: str
 ) -> tuple[dict[str, tuple[list[str], list[float]]], list[str], str]:
-    """The largest series, all values of x in their order, and the title."""
+    """The largest series, all x values in order, and the title."""
     points = table.selectExpr("*", f"{x} as x", f"{drawn.series} as series").where("x is not null")
     grouped = points.groupBy("series", "x").agg(_aggregate(drawn.y)).orderBy("x")
     series: dict[str, tuple[list[str], list[float]]] = {}
@@ -250,7 +250,7 @@ def _label(x: str | float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A span of time in its largest unit: ``10 ms``, ``5 min``, ``7 d``."""
+    """A duration in its largest unit: ``10 ms``, ``5 min``, ``7 d``."""
     for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
         if seconds >= size:
             return f"{seconds / size:g} {unit}"
@@ -264,7 +264,7 @@ def _aggregate(y: str) -> Column:
 
 
 def _width_s(table: DataFrame, column: str, least: int) -> int | None:
-    """Seconds to put together so that the table's whole span has so many points at most; None without any time."""
+    """The width of a span in seconds, so that the chart has at most _MAX_POINTS spans. None without times."""
     (span,) = table.selectExpr(
         f"min(unix_seconds({column})) as first", f"max(unix_seconds({column})) as last"
     ).collect()

@@ -1,7 +1,7 @@
-"""The messages of a retry pipeline as tables: how many attempts they took, and how long they were in retry.
+"""The messages of a retry pipeline as tables: their attempts and their time in retry, and those of a replay.
 
-All is read from the topics, beside a job that runs or without one. A success leaves nothing there: a message has
-succeeded if its last retry came due and no failure followed, as far as the job has come.
+The tables are read from the topics; the job may run meanwhile. A success writes no record. So a message counts as
+succeeded if its last retry was due and no failure followed, up to the progress of the job.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _COMMITTED = {"isolation": "read_committed"}
 def run(spark: SparkSession, place: LogPlace, policy: RetryPolicy, now_ms: int) -> dict[str, DataFrame]:
     """The tables by name. ``outcome`` is ``succeeded``, ``waiting`` (for a retry after ``now_ms``) or ``failed``.
 
-    ``attempts``: a row for each number of attempts and outcome, with how many ``messages`` took so many.
-    ``waiting``: how many messages wait, by the minute in which they are due.
+    ``attempts``: the number of ``messages`` for each number of attempts and outcome.
+    ``waiting``: the number of waiting messages, by the minute in which they are due.
     ``journeys``: a row for each message that failed: its ``origin`` (topic, partition, offset), ``failures``, first
     failure, last due time, milliseconds in retry, and last error. ValueError without the main topic.
     """
@@ -66,7 +66,7 @@ def _journeys(rows: DataFrame, policy: RetryPolicy, now_ms: int) -> DataFrame:
         header_text(RETRY_ORIGIN).alias("origin"),
         "key",
         f.unix_millis("timestamp").alias("failed_ms"),
-        # In the failed topic it is the number of the retry that failed last, elsewhere that of the one to come.
+        # In the failed topic it is the number of the last retry, elsewhere the number of the next one.
         f.when(dead, number + 1).otherwise(number).alias("failures"),
         f.when(~dead, due).alias("due_ms"),
         dead.alias("dead"),
@@ -88,7 +88,7 @@ def _journeys(rows: DataFrame, policy: RetryPolicy, now_ms: int) -> DataFrame:
         f"{outcome} else 'succeeded' end as outcome",
         "first_failure_time_ms",
         "last_due_time_ms",
-        # A failure is written a moment after it, so a delay may have passed before.
+        # A failure is written after it happened, so a short delay may have passed.
         f"greatest(coalesce(dead_ms, least(last_due_time_ms, {now_ms}L)) - first_failure_time_ms, 0L) as in_retry_ms",
         "error",
     )
@@ -98,11 +98,11 @@ Offsets = dict[str, dict[str, int]]
 
 
 def replayed_offsets(spark: SparkSession, checkpoint: str) -> Offsets:
-    """The offsets that replays have reached, by topic and partition, from a job's checkpoint; empty at first."""
+    """The offsets of the last replay in a job's checkpoint, by topic and partition. Empty before the first replay."""
     state = StateFolder(spark, f"{checkpoint}/replay")
     batches = [int(name) for name in state.names("commits") if name.isdigit()]
     log = state.read_text(f"offsets/{max(batches)}") if batches else None
-    # A version, what Spark says of the batch, and the offsets of the stream.
+    # The lines are a version, Spark's metadata of the batch, and the offsets of the stream.
     found: Any = json.loads(log.splitlines()[2]) if log else {}
     return {topic: dict(partitions) for topic, partitions in found.items()}
 
@@ -110,7 +110,7 @@ def replayed_offsets(spark: SparkSession, checkpoint: str) -> Offsets:
 def sent_back(
     spark: SparkSession, place: LogPlace, policy: RetryPolicy, before: Offsets, after: Offsets
 ) -> dict[str, DataFrame]:
-    """The tables of what lies between two results of `replayed_offsets`.
+    """The tables of the messages that a replay sent back: those between two results of `replayed_offsets`.
 
     ``errors``: messages by the kind of their last error, with one of these. ``failed_attempts``: by number of attempts.
     ``origins``: by partition of the main topic where they began. ``messages``: each of them.
@@ -163,7 +163,7 @@ def _messages(rows: DataFrame) -> DataFrame:
         place[1].try_cast("int").alias("partition"),
         place[2].try_cast("bigint").alias("origin_offset"),
         "key",
-        # The header has the number of the retry that failed last.
+        # The header has the number of the last failed retry.
         (header_text(RETRY_NUMBER).try_cast("int") + 1).alias("attempts"),
         f.unix_millis("timestamp").alias("failed_time_ms"),
         header_text(RETRY_ERROR).alias("error"),

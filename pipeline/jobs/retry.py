@@ -1,19 +1,18 @@
-"""The retry pipeline: a message that fails is tried again after growing delays, without holding up the others.
+"""The retry pipeline: a failed message is retried after growing delays, and the other messages do not wait for it.
 
-One Structured Streaming query reads the main topic and the retry topics (`odradek.pipeline.source`). Each batch
+One Structured Streaming query reads the main topic and the retry topics (`odradek.pipeline.source`). Each micro-batch
 
-1. fixes its time (`plan/<batch>.json`), so that a repetition of the batch decides as the first attempt did;
-2. puts messages that are not due into `pending/bucket=<minute due>/batch=<batch>` and takes out those that came due:
-   after the time of the batch before and up to its own, so nothing is taken twice and nothing has to be rewritten;
-3. hands the due ones to the handler and keeps the failures (`outcome/<batch>`) before anything is written to a topic;
-4. writes each failure to the topic of its next delay, or to the failed topic, in transactions that hold the number of
-   the batch (`odradek.pipeline.sink`). A repeated batch gives each task the same failures: what was committed before
-   is aborted.
+1. writes its time (`plan/<batch>.json`), so that a repeated micro-batch decides as the first attempt did;
+2. stores messages that are not due in `pending/bucket=<minute due>/batch=<batch>`, and reads those that became due
+   after the time of the micro-batch before, up to its own. So no message is read twice, and no file is rewritten;
+3. calls the handler with the due messages, and stores the failures (`outcome/<batch>`) before it writes to a topic;
+4. writes each failure to the topic of its next delay, or to the failed topic, in transactions with the number of the
+   micro-batch (`odradek.pipeline.sink`). A repeated micro-batch gives each task the same failures; the sink aborts them
+   if they were committed before.
 
-So a crash at any point neither loses nor doubles a message for readers of committed records; a handler may be called
-again for a message whose outcome was not kept yet. No task sleeps: a message waits as a row of a file, and a batch a
-second (or less often: ``poll_interval``) looks which minutes are due. The cost of a batch is that of its new and its
-due messages.
+So a crash neither loses nor duplicates a message for readers of committed records. The handler may be called again for
+a message whose outcome was not stored yet. No task sleeps: a waiting message is a row in a file, and a micro-batch each
+second (or each ``poll_interval``) reads the due minutes. Its cost grows only with its new and its due messages.
 
 Identity of an attempt: the headers ``retry_origin`` (topic, partition, offset) and ``retry_number``.
 """
@@ -57,37 +56,37 @@ _BUCKET_MS = 60_000
 _CLAIM = "job.json"
 _WRITER = "writer.json"
 _STATE_VERSION = 2
-"""Of what lies under the checkpoint. A later version that reads it differently has another number."""
+"""The version of the files in the checkpoint. A version of the job with other files has another number."""
 _ROWS_OF_TASK = 25_000
 _MOST_TASKS = 100
-"""How many tasks write the failures of a batch follows from their number alone, so a repeated batch has as many: other
-numbers here are another version of the state."""
+"""The number of failures alone determines the number of tasks that write them. So a repeated micro-batch has as many
+tasks. A change of these numbers is a new _STATE_VERSION."""
 _READ = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 _ATTEMPTS_TO_WRITE = 3
 _TRANSACTION_ENDED = re.compile(f"KafkaError: (?:{'|'.join(code.name for code in ENDED)})")
-"""What ends a transaction that is open: its time-out, as where a test moves the broker's clock. It is written again."""
+"""The errors after the timeout has ended an open transaction, as when a test moves the clock. It is written again."""
 _OUTCOME = "error string, behind int, behind_origin string"
 _BLOCKED = "key binary, origin string, retry_number int, due_ms bigint"
 
 
 class BatchReport(NamedTuple):
-    """What one micro-batch did."""
+    """The results of one micro-batch."""
 
     batch: int
     now_ms: int
-    """The time it went by."""
+    """The time of the micro-batch."""
     arrived: int
     """Messages read from the topics."""
     due: int
-    """Messages whose time had come, from the topics or from those that waited."""
+    """Due messages, from the topics or from the waiting ones."""
     failed: Mapping[str, int]
-    """Failures by the topic they went to."""
+    """Failures by target topic."""
     errors: Mapping[str, tuple[str, str]]
     """Origin and error of one failure of each of these topics."""
     repeated: bool
-    """Whether an attempt at this batch had been made before."""
+    """Whether it is a repetition."""
     took_s: float
-    """Seconds from its beginning to its last write."""
+    """Seconds from the start to the last write."""
 
 
 def wall_clock_ms() -> int:
@@ -99,17 +98,18 @@ def wall_clock_ms() -> int:
 class RetryJob:
     """The parameters of a retry pipeline; :meth:`start` runs it.
 
-    ``handler``: called for each message, or for some at once with ``by_batch``. ``checkpoint``: a folder of the job's
-    own on a file system that driver and executors share. ``now_ms``: the clock, asked once a batch on the driver.
+    ``handler``: called for each message, or with ``by_batch`` for several messages. ``checkpoint``: a folder for this
+    job alone, on a file system that driver and executors share. ``now_ms``: the clock, read once for each micro-batch
+    on the driver.
     ``kafka``: options of the source and the sink (``kafka.security.protocol``, ``maxOffsetsPerTrigger``,
     ``transactionalId``, ...).
-    ``on_batch`` is told what each batch did, after its writes and before its commit.
-    ``create_topics``: whether the job creates the retry topics and the failed topic that are missing, each with as many
-    ``partitions`` as the main topic has, or so many.
-    ``in_order``: whether the messages of a key are handled one after the other. While one waits for its retry, those
-    behind it are held; one that goes to the failed topic holds nobody. Messages without a key have no order.
-    ``isolated``: whether the handler runs in a process of its own, so that a message that ends it, or with which it
-    takes longer than ``timeout_s``, has failed, and nothing else. It takes a system that forks.
+    ``on_batch``: called after the writes of each micro-batch and before its commit.
+    ``create_topics``: create a missing retry topic or failed topic, with ``partitions`` partitions (default: the
+    partition count of the main topic).
+    ``in_order``: handle the messages of a key in order. While one of them waits for its retry, later ones are held. A
+    message in the failed topic holds no other. Messages without a key have no order.
+    ``isolated``: run the handler in a child process. A message that ends this process, or takes longer than
+    ``timeout_s``, is a failure. It needs a system that forks.
     """
 
     bootstrap_servers: str
@@ -136,10 +136,10 @@ class RetryJob:
             raise ValueError("only a handler that is isolated can be ended after a time")
 
     def start(self, spark: SparkSession, *, once: bool = False) -> StreamingQuery:
-        """Start the query; ``once``: end when everything that is there and due has been processed.
+        """Start the query. ``once``: end when all present and due messages are processed.
 
-        ValueError for a topic that is missing, and for a checkpoint of another pipeline. KafkaError if the topics
-        cannot be looked at or created.
+        ValueError for a missing topic, and for the checkpoint of another pipeline. KafkaError if the topics cannot be
+        described or created.
         """
         check_limit(self.options.max_offsets)
         state = StateFolder(spark, f"{self.checkpoint}/state")
@@ -161,12 +161,12 @@ class RetryJob:
         return writer.option("checkpointLocation", folder).start()
 
     def missing_topics(self) -> list[str]:
-        """The names of the topics that `start` will create. Errors are its own."""
+        """The topics that `start` will create. Raises the errors of `start`."""
         with self._client() as client:
             return _missing(client, self.policy, create=self.create_topics)[1]
 
     def prepare_topics(self) -> list[str]:
-        """Create the topics of the pipeline that are missing; return their names. Errors are those of `start`."""
+        """Create the missing topics of the pipeline and return their names. Raises the errors of `start`."""
         with self._client() as client:
             return prepare_topics(client, self.policy, create=self.create_topics, partitions=self.partitions)
 
@@ -174,7 +174,7 @@ class RetryJob:
         return ClusterClient(self.bootstrap_servers, security=self.options.security)
 
     def check_replay(self) -> None:
-        """ValueError for a topic that `replay_failed` needs and that is missing."""
+        """ValueError if `replay_failed` lacks a topic."""
         names = [self.policy.failed_topic, self.policy.main_topic]
         with self._client() as client:
             found = client.topics(names, missing_ok=True)
@@ -182,13 +182,13 @@ class RetryJob:
             raise ValueError(f"no topic {', '.join(missing)}")
 
     def _claim(self, state: StateFolder) -> None:
-        """Note whose checkpoint it is."""
+        """Write the identity of the pipeline into its checkpoint."""
         claim = {**self._identity(), "retry": self.policy.retry_topics}
         if state.read_json(_CLAIM) != claim:
             state.write_json(_CLAIM, claim)
 
     def _transactional_id(self, state: StateFolder) -> str:
-        """What the transactional ids of the checkpoint's batches begin with; made once."""
+        """The prefix of the checkpoint's transactional ids. It is made once."""
         known = state.read_json(_WRITER)
         if known is None:
             known = {"transactional_id": f"{self.options.transactional_id or 'odradek'}-{uuid.uuid4().hex}"}
@@ -199,7 +199,7 @@ class RetryJob:
         return {"version": _STATE_VERSION, "main": self.policy.main_topic, "failed": self.policy.failed_topic}
 
     def _check_claim(self, state: StateFolder) -> None:
-        """ValueError if the checkpoint is another pipeline's, or one that would lose messages."""
+        """ValueError if the checkpoint belongs to another pipeline, or would lose messages."""
         mine, known = self._identity(), state.read_json(_CLAIM)
         if known is not None:
             where = f"the checkpoint {self.checkpoint}"
@@ -224,10 +224,10 @@ class RetryJob:
             )
 
     def replay_failed(self, spark: SparkSession) -> int:
-        """Send what came to the failed topic since the last replay to the main topic: its journey begins again.
+        """Send the messages of the failed topic since the last replay to the main topic, without their retry headers.
 
-        Returns how many messages that were. Progress is kept in the checkpoint folder: a replay that is cut off goes
-        on with the next one, and sends each message once. ValueError for a topic that is missing.
+        Returns their number. The checkpoint has the progress: the next replay continues an interrupted one, and each
+        message is sent once. ValueError for a missing topic.
         """
         check_limit(self.options.max_offsets)
         self.check_replay()
@@ -247,16 +247,17 @@ class RetryJob:
         return reader.schema(", ".join(f"{name} {RECORD_COLUMNS[name]}" for name in _READ)).load()
 
     def _input(self, spark: SparkSession) -> DataFrame:
-        """The messages, and a tick without a topic, which makes a batch come even when nothing is written."""
+        """The messages, and a tick without a topic. The tick starts a micro-batch even without new messages."""
         messages = parsed(self._records(spark, [self.policy.main_topic, *self.policy.retry_topics]), self.policy)
         tick = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         return messages.unionByName(tick.selectExpr("cast(null as string) as topic"), allowMissingColumns=True)
 
 
 def _started_once(spark: SparkSession, writer: DataStreamWriter, checkpoint: str) -> list[StreamingQuery]:
-    """Start a query that reads what is there, as the last of the queries that it takes.
+    """Start the queries that read all present messages. The last one is still running.
 
-    Spark before 4.2 ends a query of a Python source after one batch: the one that was cut off, if there is such a one.
+    Before 4.2, Spark ends a query of a Python source after one micro-batch. That is the interrupted one, if there is
+    one. So a second query is needed then.
     """
     writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
     queries = []
@@ -269,10 +270,10 @@ def _started_once(spark: SparkSession, writer: DataStreamWriter, checkpoint: str
 def prepare_topics(
     client: ClusterClient, policy: RetryPolicy, *, create: bool = True, partitions: int | None = None
 ) -> list[str]:
-    """Create the topics of a pipeline that are missing, with ``partitions`` or as many as the main topic has.
+    """Create the missing topics of a pipeline and return their names. ``partitions``: default as the main topic.
 
-    Returns their names. ValueError for a main topic that is missing, and for another one unless ``create``. KafkaError
-    if the topics cannot be looked at or created.
+    ValueError for a missing main topic, and for another missing topic unless ``create``. KafkaError if the topics
+    cannot be described or created.
     """
     width, missing = _missing(client, policy, create=create)
     if missing:
@@ -281,7 +282,7 @@ def prepare_topics(
 
 
 def _missing(client: ClusterClient, policy: RetryPolicy, *, create: bool) -> tuple[int, list[str]]:
-    """The number of partitions of the main topic, and the names of the topics that are missing."""
+    """The partition count of the main topic, and the missing topics."""
     found = client.topics(policy.all_topics, missing_ok=True)
     if policy.main_topic not in found:
         raise ValueError(f"no topic {policy.main_topic}")
@@ -334,13 +335,13 @@ class _Batch:
     # -- what came, and what is due
 
     def _messages(self, rows: DataFrame) -> DataFrame:
-        """The messages that arrived and the parked ones that came due; the column ``arrived`` tells them apart."""
+        """The new messages and the stored ones that are due. The column ``arrived`` marks the new ones."""
         messages = rows.where("topic is not null").selectExpr("*", "true as arrived")
         pending = self._came_due()
         return messages if pending is None else messages.unionByName(pending.selectExpr("*", "false as arrived"))
 
     def _counts(self, messages: DataFrame) -> tuple[int, int, int]:
-        """The numbers of messages that arrived, that are not due yet, and that are due. Most batches have none."""
+        """The numbers of new, early and due messages. Most micro-batches have none."""
         columns = ("arrived", f"due_ms > {self.now_ms}", f"due_ms <= {self.now_ms}")
         (counts,) = messages.selectExpr(*(f"count_if({column})" for column in columns)).collect()
         return (counts[0], counts[1], counts[2])
@@ -351,7 +352,7 @@ class _Batch:
         writer.partitionBy("bucket", "batch").parquet(self.state.path("pending"))
 
     def _came_due(self) -> DataFrame | None:
-        """What was parked and came due since the last batch."""
+        """The stored messages that became due since the last micro-batch."""
         paths = [
             self.state.path(f"pending/bucket={bucket}")
             for bucket in self._buckets()
@@ -369,7 +370,7 @@ class _Batch:
         return [int(name[len(prefix) :]) for name in self.state.names("pending") if name.startswith(prefix)]
 
     def _forget_finished(self) -> None:
-        """Remove what only batches that are committed needed."""
+        """Delete files that only committed micro-batches needed."""
         for bucket in self._buckets():
             if (bucket + 1) * _BUCKET_MS <= self.previous_ms:
                 self.state.delete(f"pending/bucket={bucket}")
@@ -383,9 +384,9 @@ class _Batch:
     # -- processing and writing
 
     def _process(self, due: DataFrame) -> tuple[dict[str, int], list[DataFrame]]:
-        """Hand the due messages to the handler, and write what failed.
+        """Call the handler with the due messages, and write the failures.
 
-        Returns the numbers of failures by topic, and what is held behind a failure.
+        Returns the numbers of failures by topic, and the messages that are held.
         """
         from pyspark.sql import functions as f
 
@@ -414,14 +415,14 @@ class _Batch:
         return counts, held
 
     def _handled(self, messages: DataFrame) -> DataFrame:
-        """The messages that failed or are held, with the columns of an outcome."""
+        """The failed and the held messages, with the columns of an outcome."""
         from pyspark.sql import functions as f
 
         job = self.job
         calling = Calling(job.by_batch, job.isolated, job.timeout_s)
         if not job.in_order:
             handle = handling(job.handler, calling)
-            # What came due lies in few files: all tasks are to have a part of it.
+            # The due messages are in few files. So they are spread over all tasks.
             spread = messages.repartition("origin")
             return spread.mapInArrow(handle, f"{ROW}, error string").where("error is not null")
         place = f.split("origin", "/")
@@ -435,7 +436,7 @@ class _Batch:
     # -- order within a key
 
     def _blocked(self) -> DataFrame | None:
-        """The attempt that each key waits for, as the last batch that changed it left them."""
+        """The attempt that each key waits for, from the last micro-batch that changed it."""
         number = self._blocked_since()
         if number is None:
             return None
@@ -446,7 +447,7 @@ class _Batch:
         return max((number for number in before if self.state.exists(f"order/{number}/_SUCCESS")), default=None)
 
     def _split(self, due: DataFrame, blocked: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """What may be handled, and what is held because its key waits for an attempt that is not here."""
+        """The messages to handle, and those whose key waits for an attempt that is not in this micro-batch."""
         absent = blocked.join(due.select("origin", "retry_number"), ["origin", "retry_number"], "left_anti")
         marked = due.join(absent.selectExpr("key", "due_ms as until_ms"), "key", "left")
         held = marked.where("until_ms is not null").drop("due_ms")
@@ -454,7 +455,7 @@ class _Batch:
         return marked.where("until_ms is null").select(*due.columns), held.select(*due.columns)
 
     def _behind(self, outcome: DataFrame) -> DataFrame:
-        """What is held behind a failure of this batch, until that is due again."""
+        """The messages that a failure of this micro-batch holds until its retry is due."""
         from pyspark.sql import functions as f
 
         held = outcome.where("behind is not null").drop("due_ms")
@@ -462,7 +463,7 @@ class _Batch:
         return held.select(*(due if name == "due_ms" else name for name in COLUMNS))
 
     def _block(self, handled: DataFrame, blocked: DataFrame | None, output: DataFrame) -> None:
-        """Note which attempts keys wait for after this batch."""
+        """Write the attempts that keys wait for after this micro-batch."""
         now = output.where("due_ms is not null and key is not null").select("key", "origin", "retry_number", "due_ms")
         if blocked is not None:
             done = handled.select("origin", "retry_number")
@@ -470,7 +471,7 @@ class _Batch:
         now.write.mode("overwrite").parquet(self.state.path(f"order/{self.number}"))
 
     def _next_steps(self, failures: DataFrame) -> DataFrame:
-        """Failures as messages for the topic of their next delay or the failed topic."""
+        """Failures as messages for the topic of the next delay, or for the failed topic."""
         from pyspark.sql import functions as f
 
         step = next_step(self.policy, f.lit(self.now_ms))
@@ -485,7 +486,7 @@ class _Batch:
         )
 
     def _write(self, output: DataFrame, count: int) -> None:
-        """Write so many rows, as often as the batch is repeated: each time a task has the same ones."""
+        """Write the rows. ``count``: their number. A repeated micro-batch gives each task the same rows."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 

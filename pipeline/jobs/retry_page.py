@@ -1,4 +1,4 @@
-"""The page of a retry job: renewed while the job runs, and complete at its end."""
+"""The page of a retry job, which is renewed while the job runs, and the history of its micro-batches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 _KEPT_S = ((_DAY_S, 7 * _DAY_S), (_HOUR_S, 6 * _HOUR_S))
-"""Spans of so many seconds are enough for what is so many seconds old."""
+"""(width, age) in seconds: older counts are merged into spans of this width."""
 _LAST_ERRORS = 50
 
 
@@ -48,7 +48,7 @@ class _Counts:
 class RetryHistory:
     """Counts by minute; by hour after six hours, and by day after a week.
 
-    ``topics``: where failures go, in the order of the delays, and last the failed topic.
+    ``topics``: the targets of failures, in the order of the delays; the failed topic is the last.
     """
 
     def __init__(self, topics: Sequence[str]) -> None:
@@ -59,7 +59,7 @@ class RetryHistory:
         self._last: BatchReport | None = None
 
     def add(self, report: BatchReport) -> bool:
-        """Take in a batch; whether it did anything."""
+        """Add a micro-batch. Returns whether it did anything."""
         self._last = report
         if not (report.arrived or report.due or report.failed):
             return False
@@ -83,11 +83,11 @@ class RetryHistory:
 
     @property
     def summary(self) -> str:
-        """All batches in a line."""
+        """All micro-batches in one line."""
         return self._words(self._total.arrived, self._total.due, self._total.failed)
 
     def in_words(self, report: BatchReport) -> str:
-        """A batch in a line."""
+        """A micro-batch in one line."""
         return f"{self._words(report.arrived, report.due, report.failed)}, {report.took_s:.1f} s"
 
     def _words(self, arrived: int, due: int, failed: Mapping[str, int]) -> str:
@@ -95,14 +95,14 @@ class RetryHistory:
         return f"{arrived} arrived, {due} due, {went}"
 
     def facts(self) -> Iterator[str]:
-        """What the top of a page says."""
+        """The lines at the top of a page."""
         yield f"since the job was started: {self.summary}"
         if self._last is not None:
             took = f"took {self._last.took_s:.1f} s"
             yield f"last batch: number {self._last.batch}, at {_moment(self._last.now_ms)}, {took}"
 
     def sections(self) -> Iterator[Section]:
-        """Charts of the batches, and the last errors."""
+        """Charts of the micro-batches, and the last errors."""
         spans = list(self._spans.values())
         handled = {"no failure": [each.due - each.failed.total() for each in spans]}
         for topic in filter(self._total.failed.get, self._topics):
@@ -136,7 +136,7 @@ def _by_span(
 
 
 def _span(at_s: int, now_s: int) -> tuple[int, int]:
-    """The first second and the width of the span that a second belongs to; a span has one age as a whole."""
+    """The first second and the width of the span of a second. A whole span has one age."""
     for width_s, kept_s in _KEPT_S:
         start = at_s - at_s % width_s
         if now_s - (start + width_s) >= kept_s:
@@ -149,21 +149,21 @@ def _moment(ms: int) -> str:
 
 
 RENEWED_S = 60
-"""A page is renewed once in so many seconds, if there is news."""
+"""The page is renewed at most once in this number of seconds, if there is news."""
 _REST = 20
-"""After a renewal there is none for so many times as long as it took."""
+"""After a renewal the page rests for this multiple of its duration."""
 _WIDTHS_S = (60, 600, 3600, 86_400)
 _MOST_SPANS = 1000
 
 
 class WritePage(Protocol):
-    """Writes the page of a job that runs, or of one that has ended."""
+    """Writes the page of a running or ended job."""
 
     def __call__(self, parts: Iterable[Section], facts: Iterable[str], *, running: bool) -> None: ...
 
 
 class RetryPage:
-    """The page of one job, written by ``write``. An error of a renewal goes to ``complain``: the job goes on."""
+    """The page of a job. ``write`` writes it. ``complain`` gets the error of a renewal, and the job continues."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class RetryPage:
         self._news, self._next_s = True, clock_s()
 
     def renew(self, report: BatchReport, *, news: bool) -> None:
-        """Within a batch: renew the page if its time has come."""
+        """Renew the page within a micro-batch, if it is time."""
         self._news |= news
         began_s = self._clock_s()
         if not self._news or began_s < self._next_s:
@@ -197,13 +197,13 @@ class RetryPage:
         self._news, self._next_s = False, max(began_s + RENEWED_S, ended_s + _REST * (ended_s - began_s))
 
     def finish(self, how: str) -> None:
-        """The page of a job that has ended: with what became of the messages."""
+        """Write the page of an ended job, with the tables of its messages."""
         tables = retries.run(self._spark, place_of(self._job), self._job.policy, self._job.now_ms())
         parts = chain(self._history.sections(), sections(tables))
         self._write(parts, [how, *self._history.facts()], running=False)
 
     def fail(self, reason: str) -> None:
-        """The page of a job that an error has ended: what is known without asking Spark or the cluster."""
+        """Write the page of a failed job, without a request to Spark or the cluster."""
         self._write(self._history.sections(), [f"FAILED: {reason}", *self._history.facts()], running=False)
 
 
@@ -213,13 +213,13 @@ def place_of(job: RetryJob) -> LogPlace:
 
 
 def width_s(policy: RetryPolicy) -> int:
-    """Seconds in which to count what waits together, so that there are few such spans until the last message is due."""
+    """The width in seconds of the spans of waiting messages, so that the longest delay has few spans."""
     longest_ms = max((step.delay_ms for step in policy.steps), default=0) * (1 + policy.jitter)
     return next((each for each in _WIDTHS_S if longest_ms / 1000 <= _MOST_SPANS * each), _WIDTHS_S[-1])
 
 
 def waiting(spark: SparkSession, checkpoint: str, now_ms: int, width_s: int) -> Section:
-    """How many messages a job keeps that are due after a time, by when they are. It takes a single job of Spark."""
+    """The number of stored messages that are due later, by due time. Takes a single Spark job."""
     found: dict[int, int] = {}
     state = StateFolder(spark, f"{checkpoint}/state")
     if state.names("pending"):

@@ -1,8 +1,7 @@
-"""What happens to a message that could not be processed: the pure part of the retry pipeline.
+"""The rules of the retry pipeline: the topics, the delays, and messages as rows with their headers.
 
-A failure sends the message to the topic of the next delay, where it waits until it is due; when no delay is left it
-goes to the failed topic. There is one topic for each distinct delay, so the messages of one topic come due in the order
-in which they were written.
+A failed message goes to the topic of its next delay, and waits there until it is due. Without a delay left, it goes to
+the failed topic. Each distinct delay has its own topic. So the messages of a topic become due in the order of the log.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ RETRY_TIMESTAMP = "retry_timestamp"
 RETRY_ORIGIN = "retry_origin"
 RETRY_ERROR = "retry_error"
 HEADERS = (RETRY_NUMBER, RETRY_TIMESTAMP, RETRY_ORIGIN, RETRY_ERROR)
-"""Headers that the pipeline sets: number of the retry to come; milliseconds since 1970 when it is due; topic, partition
-and offset where the journey began (``main_topic/3/127``); what went wrong last. All are text."""
+"""The headers that the pipeline sets: number of the next retry; its due time (milliseconds since 1970); topic,
+partition and offset of the original message (``main_topic/3/127``); the last error. All are text."""
 
 DEFAULT_DELAYS = ("5m", "5m", "30m", "30m", "30m", "1h")
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class Step(NamedTuple):
-    """Where a failed message goes: the topic, and how long it waits there."""
+    """The target topic of a failed message, and its delay there."""
 
     topic: str
     delay_ms: int
@@ -46,9 +45,9 @@ def parse_delay(text: str) -> int:
 class RetryPolicy:
     """The topics and delays of a retry pipeline.
 
-    ``delays``: the n-th failure waits the n-th. ``topics``: delay -> topic name; others are named
-    ``retry_<delay>_topic``. ``jitter``: up to which part of itself a delay is longer, so that messages that failed
-    together do not all come back together; from 0 to 1.
+    ``delays``: the n-th delay follows the n-th failure. ``topics``: delay to topic name (default:
+    ``retry_<delay>_topic``). ``jitter``: 0 to 1; each delay grows by up to this part of it, so that messages that
+    failed together do not return together.
     """
 
     main_topic: str = "main_topic"
@@ -84,7 +83,7 @@ class RetryPolicy:
 
     @property
     def output_topics(self) -> list[str]:
-        """Where the pipeline writes: the topics of the delays, and the failed topic."""
+        """The targets of the pipeline: the topics of the delays, and the failed topic."""
         return [*self.retry_topics, self.failed_topic]
 
     @property
@@ -93,7 +92,7 @@ class RetryPolicy:
         return [self.main_topic, *self.output_topics]
 
     def after_failure(self, retry_number: int) -> Step | None:
-        """The step after a failure of the first attempt (0) or of a retry (1, 2, ...); None: to the failed topic."""
+        """The step after a failed first attempt (0) or retry (1, 2, ...). None: the failed topic."""
         return self.steps[retry_number] if retry_number < len(self.delays) else None
 
 
@@ -115,7 +114,7 @@ _PARTS = 1_000_000
 
 
 class NextStep(NamedTuple):
-    """What becomes of a failure, as columns over it."""
+    """The next step of a failure, as columns."""
 
     topic: Column
     headers: Column
@@ -125,7 +124,7 @@ class NextStep(NamedTuple):
 
 
 def next_step(policy: RetryPolicy, now_ms: Column) -> NextStep:
-    """Where a failure at some time goes: to the topic of its next delay, or to the failed topic."""
+    """The next step of a failure: to the topic of its next delay, or to the failed topic."""
     from pyspark.sql import functions as f
 
     steps = policy.steps
@@ -145,22 +144,22 @@ def next_step(policy: RetryPolicy, now_ms: Column) -> NextStep:
 
 
 def due_after(policy: RetryPolicy, now_ms: Column, number: Column, origin: Column) -> Column:
-    """When an attempt of that number that failed is due again; null if no retry is left.
+    """The due time after a failed attempt with this number. Null if no retry is left.
 
-    The jitter follows from the attempt: whoever asks again finds the same.
+    The jitter is a function of the attempt, so it is the same for a repetition.
     """
     from pyspark.sql import functions as f
 
-    # A part from 0 to 1 that no other message has, and each of its attempts has another.
+    # A part from 0 to 1 that differs by message and attempt.
     part = f.pmod(f.xxhash64(origin, number), f.lit(_PARTS)) / f.lit(_PARTS) if policy.jitter else f.lit(0)
     delays = [f.lit(step.delay_ms) * (1 + part * f.lit(policy.jitter)) for step in policy.steps]
     return _choice([now_ms + delay.cast("bigint") for delay in delays], number, f.lit(None)).cast("bigint")
 
 
 def parsed(records: DataFrame, policy: RetryPolicy) -> DataFrame:
-    """Records of the main topic and the retry topics as messages, with what their headers say.
+    """Records of the main topic and the retry topics as messages, with the values of their headers.
 
-    On the main topic every message is at its beginning.
+    A message on the main topic has no retries yet.
     """
     from pyspark.sql import functions as f
 
@@ -176,7 +175,7 @@ def parsed(records: DataFrame, policy: RetryPolicy) -> DataFrame:
         "key",
         "value",
         "headers",
-        # Whoever else writes to a retry topic starts at retry 1, due at once.
+        # A message of another producer in a retry topic starts at retry 1 and is due at once.
         f.when(retried, f.coalesce(number, f.lit(1))).otherwise(0).cast("int").alias("retry_number"),
         f.when(retried, f.coalesce(due, f.lit(0))).otherwise(0).cast("bigint").alias("due_ms"),
         f.when(retried, f.coalesce(header_text(RETRY_ORIGIN), fresh)).otherwise(fresh).alias("origin"),
@@ -184,7 +183,7 @@ def parsed(records: DataFrame, policy: RetryPolicy) -> DataFrame:
 
 
 def header_text(name: str) -> Column:
-    """The last header of a name as text; null without one."""
+    """The last header with this name as text. Null if there is none."""
     from pyspark.sql import functions as f
 
     found = f.filter("headers", lambda each: each["key"] == f.lit(name))
@@ -198,7 +197,7 @@ def _made_header(name: str, value: Column) -> Column:
 
 
 def _choice(options: list[Column], index: Column, otherwise: Column) -> Column:
-    """The option of that index, or the last one."""
+    """The option with this index, else ``otherwise``."""
     from pyspark.sql import functions as f
 
     chosen = otherwise

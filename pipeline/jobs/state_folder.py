@@ -1,4 +1,4 @@
-"""Small files beside a streaming query's checkpoint, on whatever file system Spark writes to."""
+"""Small files beside the checkpoint of a streaming query, on any file system of Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class StateFolder:
-    """A folder of JSON files and data folders; a JSON file is there whole or not at all."""
+    """A folder of JSON files and data folders. JSON files are always complete."""
 
     def __init__(self, spark: Any, root: str) -> None:
         self._hadoop = spark._jvm.org.apache.hadoop
@@ -26,7 +26,7 @@ class StateFolder:
         return bool(self._fs.exists(self._at(name)))
 
     def names(self, name: str) -> list[str]:
-        """What lies in a subfolder; empty when there is none."""
+        """The names in a subfolder. Empty if it does not exist."""
         if not self.exists(name):
             return []
         return sorted(status.getPath().getName() for status in self._fs.listStatus(self._at(name)))
@@ -37,7 +37,7 @@ class StateFolder:
             return None
         stream = self._fs.open(self._at(name))
         try:
-            # Read as Java's bytes, which come over as Python bytes.
+            # py4j converts Java's byte arrays to bytes.
             size = int(self._fs.getFileStatus(self._at(name)).getLen())
             return bytes(stream.readNBytes(size)).decode()
         finally:
@@ -52,7 +52,7 @@ class StateFolder:
             raise ValueError(f"{self.path(name)} is damaged: {error}") from None
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
-        """Write a JSON file under another name and rename it: nobody sees half of it."""
+        """Write a temporary JSON file and rename it, so that it is always complete."""
         unfinished = self._at(f"{name}.tmp")
         stream = self._fs.create(unfinished, True)
         try:
@@ -69,7 +69,7 @@ class StateFolder:
 
 
 def has_unfinished_batch(spark: Any, checkpoint: str) -> bool:
-    """Whether the last batch of a streaming query was planned and not committed: Spark repeats it first."""
+    """Whether the last micro-batch was planned but not committed. Spark repeats it first."""
     folder = StateFolder(spark, checkpoint)
     planned, committed = (
         max((int(name) for name in folder.names(kind) if name.isdigit()), default=-1) for kind in ("offsets", "commits")

@@ -1,4 +1,4 @@
-"""`__transaction_state` and the markers in the topics as tables: every transaction, hanging ones, aborted records."""
+"""`__transaction_state` and transaction markers as tables: all transactions, hanging ones, and aborted records."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _MARKED = (
 def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = None) -> dict[str, DataFrame]:
     """The tables by name: ``states``, ``transactions``, ``hanging``, ``markers`` and ``aborted``. Times are timestamps.
 
-    ``topics``: where to look for markers and aborted records; all topics by default. Without a `__transaction_state`
-    nothing is known of states.
+    ``topics``: the topics with markers and aborted records (default: all). Without `__transaction_state`, the tables
+    of states are empty.
     """
     if has_topic(place, STATE_TOPIC):
         states = decode_transactions(place.read(spark, [STATE_TOPIC], columns=DECODED)).persist()
@@ -69,10 +69,9 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
 
 
 def transactions(states: DataFrame) -> DataFrame:
-    """A row for each transaction: its states with their times, its partitions, how it ended and how long it took.
+    """A row for each transaction: its states with their times, its partitions, outcome and duration.
 
-    A transaction is known by its producer and its start time; ``outcome`` is ``commit``, ``abort`` or ``open``;
-    an open one has no end.
+    Producer id and start time identify a transaction. ``outcome``: ``commit``, ``abort`` or ``open`` (without an end).
     """
     from pyspark.sql import functions as f
 
@@ -97,18 +96,18 @@ def transactions(states: DataFrame) -> DataFrame:
 
 
 def with_outcome(rows: DataFrame) -> DataFrame:
-    """Transactional rows with how their transaction ended in the log: ``commit``, ``abort`` or null (still open)."""
+    """Transactional rows with the outcome of their transaction: ``commit``, ``abort`` or null (still open)."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    # Backwards from the end: Spark's window over all rows that follow costs their square, over all before it does not.
+    # In descending order: Spark's window over all later rows is quadratic, the one over all earlier rows is not.
     backwards = Window.partitionBy("topic", "partition", "producer_id").orderBy(f.desc("offset"))
     backwards = backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     return rows.withColumn("outcome", f.last("control", ignorenulls=True).over(backwards))
 
 
 def _open_in_the_log(ended: DataFrame) -> DataFrame:
-    """Transactions that have records but no marker: they hold back the last stable offset."""
+    """Transactions with records but without a marker. They hold back the last stable offset."""
     from pyspark.sql import functions as f
 
     rows = (

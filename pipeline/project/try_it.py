@@ -1,4 +1,4 @@
-"""Runs the pipeline twice against a broker in this process, and says what came of it: python try_it.py"""
+"""Runs the pipeline twice against a broker in this process and prints the results: python try_it.py"""
 
 import os
 import shutil
@@ -18,9 +18,9 @@ HERE = Path(__file__).parent
 def run_pipeline(broker: KafkaBroker) -> None:
     command = Path(sys.executable).with_name("spark-pipelines")
     settings = {"KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers, "RETRY_DELAYS": "1s"}
-    # By the path Python processes start sooner: each imports the pyspark that is installed, not the one in Spark's zip.
+    # With this path Python processes start faster: they import the installed pyspark, not the one in Spark's zip file.
     environment = {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": worker_path(), **os.environ, **settings}
-    shutil.rmtree(HERE / "spark-warehouse", ignore_errors=True)  # this Spark forgets its tables when it ends
+    shutil.rmtree(HERE / "spark-warehouse", ignore_errors=True)  # this Spark loses its tables when it ends
     subprocess.run([command, "run"], cwd=HERE, env=environment, check=True)
 
 

@@ -1,8 +1,8 @@
-"""For Spark's Python workers: they import the installed pyspark, and not Spark's copy of it in a zip file.
+"""Lets Spark's Python workers import the installed pyspark instead of Spark's copy in a zip file.
 
-Spark puts that file, and a jar, in front of all folders. A zip file keeps no compiled modules, so each worker would
-compile pyspark anew (half a second), and Python before 3.12 reads the directories of both again for every task (a fifth
-of a second). A worker with another pyspark, or none, is left as it is.
+Spark puts this zip file and a jar first on the path. A zip file keeps no compiled modules: each worker would compile
+pyspark again (half a second). Python before 3.12 also reads the directories of both files for every task (a fifth of a
+second). Nothing changes for a worker with another pyspark, or without pyspark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def without_archives(path: list[str]) -> list[str]:
-    """A search path without the archives of the Spark that is found behind them."""
+    """The search path without the archives of the installed Spark."""
     files = [entry for entry in path if entry.endswith((".zip", ".jar"))]
     folders = [entry for entry in path if entry not in files]
     found = PathFinder.find_spec("pyspark", folders)
@@ -27,7 +27,7 @@ def _within(entry: str, homes: list[Path]) -> bool:
 
 
 def run_next(path: list[str]) -> None:
-    """Run the `sitecustomize` that this one hides, if there is one."""
+    """Run another `sitecustomize` that this one hides, if there is one."""
     here = Path(__file__).parent.resolve()
     found = PathFinder.find_spec("sitecustomize", [entry for entry in path if Path(entry).resolve() != here])
     if found is not None and found.loader is not None:

@@ -25,7 +25,7 @@ def handle(message: Message) -> None:
         raise ValueError("a broken order")
 
 
-# Failures go to the topic of their next delay, and in the end to the failed topic.
+# A failure goes to the topic of its next delay, and after the last delay to the failed topic.
 dp.create_sink("retry_topics", "odradek", {"kafka.bootstrap.servers": SERVERS, "transactionalId": "orders_retry"})
 retries = flows.retry(spark, kafka, handle, policy)
 
@@ -54,7 +54,7 @@ def orders_audit() -> DataFrame:
     return findings
 
 
-# What is left to read, by group and partition, without the groups in which the sink notes how far it is.
+# The lag by group and partition, without the groups in which the sink stores its progress.
 # The other tables of groups: commits, members, rebalances, ...
 lag = groups.run(spark, kafka)["lag"].where("group_id not like 'orders_retry-%'")
 
