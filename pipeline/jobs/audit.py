@@ -82,35 +82,35 @@ def run(
     spark: SparkSession,
     place: LogPlace,
     topic: str,
-    output: str | None = None,
+    target: str | None = None,
     *,
     by: str | None = None,
-    findings_folder: str | None = None,
+    output: str | None = None,
 ) -> Verdict:
-    """Audit a topic, or the pair of ``topic`` and ``output``.
+    """Audit a topic, or the pair of ``topic`` and ``target``.
 
     ``by``: the id of a record, ``key`` or ``header:NAME``. A pair needs it (default: key); a single topic does not.
-    ``findings_folder``: a parquet folder for all findings. The verdict holds only the first ones.
+    ``output``: a parquet folder for all findings. The verdict holds only the first ones.
     """
-    verdict = Verdict(folder=findings_folder)
-    for name in [topic] if output is None else [topic, output]:
+    verdict = Verdict(folder=output)
+    for name in [topic] if target is None else [topic, target]:
         raw = place.read(spark, [name], columns=_SEQUENCED)
         committed = place.read(spark, [name], columns=["offset"], isolation="read_committed")
         verdict.counts[f"{name} records"] = raw.count()
         verdict.counts[f"{name} committed"] = committed.count()
-    verdict.add(findings(spark, place, topic, output, by=by))
+    verdict.add(findings(spark, place, topic, target, by=by))
     return verdict
 
 
 def findings(
-    spark: SparkSession, place: LogPlace, topic: str, output: str | None = None, *, by: str | None = None
+    spark: SparkSession, place: LogPlace, topic: str, target: str | None = None, *, by: str | None = None
 ) -> DataFrame:
     """What `run` finds, as a table: ``check``, ``topic``, ``partition``, ``offset``, ``detail``."""
-    names = [topic] if output is None else [topic, output]
+    names = [topic] if target is None else [topic, target]
     found = [sequence_findings(place.read(spark, [name], columns=_SEQUENCED)) for name in names]
-    if output is not None:
-        source, target = (_identified(place, spark, name, by or "key") for name in (topic, output))
-        found += [_duplicates(target), _missing(source, target), _unexpected(source, target)]
+    if target is not None:
+        sent, kept = (_identified(place, spark, name, by or "key") for name in names)
+        found += [_duplicates(kept), _missing(sent, kept), _unexpected(sent, kept)]
     elif by is not None:
         found.append(_duplicates(_identified(place, spark, topic, by)))
     return reduce(lambda one, other: one.unionByName(other), found)

@@ -27,8 +27,6 @@ from odradek.protocol.message_codec import codec
 
 if TYPE_CHECKING:
     from odradek.client_security.tls import TlsSocket
-    from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-    from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 _SIZE = Struct(">i")
 _MAX_FRAME = 1 << 30
@@ -104,7 +102,7 @@ class WireConnection:
         from odradek.client_security.login import log_in
 
         assert self._security.sasl is not None
-        lifetime_ms = log_in(self, self._security.sasl, self._host, self.address)
+        lifetime_ms = log_in(self._exchange, self._security.sasl, self._host, self.address)
         lifetime_s = lifetime_ms / 1000
         now = time.monotonic()
         self._session_end = (now + _RENEW_AT * lifetime_s, now + lifetime_s) if lifetime_ms > 0 else None
@@ -118,14 +116,6 @@ class WireConnection:
         """Log in again if the session is about to end; no answer may be due."""
         if self._session_end is not None and time.monotonic() >= self._session_end[0]:
             self.log_in()
-
-    def handshake(self, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
-        """Name the mechanism; for `log_in`."""
-        return self._exchange(request)  # type: ignore[no-any-return]
-
-    def authenticate(self, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
-        """One message of the mechanism and the broker's; for `log_in`."""
-        return self._exchange(request)  # type: ignore[no-any-return]
 
     def _exchange(self, request: Any) -> Any:
         version = API_BY_KEY[request.API_KEY].max_version

@@ -219,7 +219,7 @@ def test_the_command_line_takes_the_properties_of_kafkas_tools(secured: Secured,
         options = login(secured, "SCRAM-SHA-256", password=password)
         file.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
         command = [sys.executable, "-m", "odradek", "export", str(tmp_path / f"copy-{status}")]
-        command += ["--from", secured.addresses["LOGIN"], "--client-config", str(file)]
+        command += ["--bootstrap-servers", secured.addresses["LOGIN"], "--client-config", str(file)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == status, done.stdout + done.stderr
         if status:

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import secrets
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from odradek.client_security.options import AuthenticationError, SaslOptions, SecurityOptionError
@@ -227,20 +227,13 @@ def mechanism_for(options: SaslOptions, host: str) -> Mechanism:
 _ROUNDS = 8
 
 
-class Exchange(Protocol):
-    """One request and its answer, in versions that both sides know."""
+def log_in(ask: Callable[[Any], Any], options: SaslOptions, host: str, address: str) -> int:
+    """Log in, or log in again. Returns the lifetime of the session in ms, 0 if it has none.
 
-    def handshake(self, request: SaslHandshakeRequest) -> SaslHandshakeResponse: ...
-
-    def authenticate(self, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse: ...
-
-
-def log_in(exchange: Exchange, options: SaslOptions, host: str, address: str) -> int:
-    """Log in, or log in again; returns the session's lifetime in ms, 0 if it has none.
-
-    Raises AuthenticationError, which says the mechanism and the broker's words, never a secret.
+    ``ask``: sends a request in the newest common version and returns the response. AuthenticationError has the
+    mechanism and the broker's message, never a secret.
     """
-    answer = exchange.handshake(SaslHandshakeRequest(mechanism=options.mechanism))
+    answer: SaslHandshakeResponse = ask(SaslHandshakeRequest(mechanism=options.mechanism))
     if answer.error_code:
         raise AuthenticationError(f"{address}: {_refusal(answer, options.mechanism)}")
     try:
@@ -248,7 +241,7 @@ def log_in(exchange: Exchange, options: SaslOptions, host: str, address: str) ->
         message: bytes | None = mechanism.first()
         for _ in range(_ROUNDS):
             assert message is not None
-            answered = exchange.authenticate(SaslAuthenticateRequest(auth_bytes=message))
+            answered: SaslAuthenticateResponse = ask(SaslAuthenticateRequest(auth_bytes=message))
             if answered.error_code:
                 said = answered.error_message or ErrorCode(answered.error_code).name
                 raise AuthenticationError(said)

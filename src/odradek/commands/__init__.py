@@ -7,6 +7,7 @@ its command runs. Nothing here owns state. Here are the table of commands, and t
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -106,6 +107,22 @@ class CommandParser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {said} ({self.prog} --help)\n")
 
 
+def add_control_api(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of a control API: its URL and its token."""
+    usual = "http://127.0.0.1:9090"
+    parser.add_argument(
+        "--at",
+        default=os.environ.get("ODRADEK_CONTROL") or usual,
+        metavar="URL",
+        help=f"URL of the control API (default $ODRADEK_CONTROL, else {usual})",
+    )
+    parser.add_argument(
+        "--token",
+        default=os.environ.get("ODRADEK_CONTROL_TOKEN"),
+        help="token of the control API (default $ODRADEK_CONTROL_TOKEN)",
+    )
+
+
 def add_client_config(parser: argparse.ArgumentParser) -> None:
     """Declare the option."""
     parser.add_argument(
@@ -116,11 +133,10 @@ def add_client_config(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_bootstrap_servers(parser: argparse.ArgumentParser, *others: str, required: bool = False) -> None:
-    """Declare the option of a cluster: (host, port) of the first address. ``others``: what it is called, too."""
+def add_bootstrap_servers(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    """Declare the option of a cluster: (host, port) of the first address."""
     parser.add_argument(
         "--bootstrap-servers",
-        *others,
         type=_first_address,
         required=required,
         metavar="HOST:PORT",

@@ -5,19 +5,17 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from odradek.commands import CommandError, CommandParser
+from odradek.commands import CommandError, CommandParser, add_control_api
 from odradek.protocol.shown import one_line, printable
 
 _PATIENCE_S = 3600.0
 _LINES = "application/x-ndjson"
 _PLACE = re.compile(r"/\{(\w+)\}")
-_USUAL = "http://127.0.0.1:9090"
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -32,17 +30,7 @@ def add_arguments(parser: CommandParser) -> None:
     # In place of argparse's own, which knows no operation.
     parser.add_argument("-h", "--help", action="store_true", help="explain the operation, or else this command")
     parser.set_defaults(print_help=parser.print_help)
-    parser.add_argument(
-        "--at",
-        default=os.environ.get("ODRADEK_CONTROL") or _USUAL,
-        metavar="URL",
-        help=f"URL of the control API (default $ODRADEK_CONTROL, else {_USUAL})",
-    )
-    parser.add_argument(
-        "--token",
-        default=os.environ.get("ODRADEK_CONTROL_TOKEN"),
-        help="token of the control API (default $ODRADEK_CONTROL_TOKEN)",
-    )
+    add_control_api(parser)
 
 
 class _Operation(NamedTuple):

@@ -45,7 +45,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "directory", type=Path, metavar="DIR", help="directory to write; it must be empty, or not exist"
     )
-    add_bootstrap_servers(parser, "--from")
+    add_bootstrap_servers(parser)
     parser.add_argument(
         "--topic", action="append", default=[], metavar="NAME", help="copy only this topic (repeatable)"
     )

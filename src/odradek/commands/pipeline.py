@@ -528,7 +528,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     topic, target = arguments.topic, arguments.target
     place = _place(arguments, *filter(None, (topic, target)))
     with _session(arguments) as spark:
-        verdict = audit.run(spark, place, topic, target, by=arguments.by, findings_folder=arguments.output)
+        verdict = audit.run(spark, place, topic, target, by=arguments.by, output=arguments.output)
     sys.stdout.write("\n".join(verdict.lines()) + "\n")
     sys.stdout.flush()
     if arguments.report:

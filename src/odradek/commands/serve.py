@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,41 +116,30 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="SCRAM-SHA-256=[name=NAME,password=PASSWORD]",
         help="create a SCRAM user if it does not exist; the syntax is that of kafka-storage format (repeatable)",
     )
-    parser.add_argument(
-        "--control-port",
-        type=_port,
-        metavar="PORT",
-        help="serve the control API over HTTP on this port, 0 for any free one (see docs/control.md)",
-    )
-    parser.add_argument(
-        "--control-host",
-        metavar="HOST",
-        help=f"address of the control API (default {_HOST}); an address that other machines can reach needs a token",
-    )
-    parser.add_argument(
-        "--control-token",
-        default=os.environ.get("ODRADEK_CONTROL_TOKEN") or None,
-        metavar="TOKEN",
-        help="token that callers of the control API must send (default $ODRADEK_CONTROL_TOKEN)",
-    )
-    parser.add_argument(
-        "--registry-port",
-        type=_port,
-        metavar="PORT",
-        help="serve a schema registry over HTTP on this port, 0 for any free one (see docs/registry.md)",
-    )
-    parser.add_argument(
-        "--registry-host",
-        metavar="HOST",
-        help=f"address of the schema registry (default {_HOST}); an address that other machines can reach needs a "
-        "token",
-    )
-    parser.add_argument(
-        "--registry-token",
-        default=os.environ.get("ODRADEK_REGISTRY_TOKEN") or None,
-        metavar="TOKEN",
-        help="token that clients of the schema registry must send (default $ODRADEK_REGISTRY_TOKEN)",
-    )
+    for server, served, callers in (
+        ("control", "the control API", "callers of the control API"),
+        ("registry", "a schema registry", "clients of the schema registry"),
+    ):
+        name, variable = served.partition(" ")[2], f"ODRADEK_{server.upper()}_TOKEN"
+        parser.add_argument(
+            f"--{server}-port",
+            type=_port,
+            metavar="PORT",
+            help=f"serve {served} over HTTP on this port, 0 for any free one (see docs/{server}.md)",
+        )
+        parser.add_argument(
+            f"--{server}-host",
+            metavar="HOST",
+            help=f"address of the {name} (default {_HOST}); an address that other machines can reach needs a token",
+        )
+        parser.add_argument(
+            f"--{server}-token",
+            default=os.environ.get(variable) or None,
+            metavar="TOKEN",
+            help=f"token that {callers} must send (default ${variable})",
+        )
+        for option in ("host", "token"):
+            parser.needs(f"--{server}-{option}", f"--{server}-port")
     parser.add_argument(
         "--strict",
         nargs="?",
@@ -165,9 +155,6 @@ def add_arguments(parser: CommandParser) -> None:
         help="do not record requests and responses; the same as --config odradek.transcript=false",
     )
     parser.add_argument("--log-level", choices=_LEVELS, help="lowest level to log (default warning)")
-    for server in ("control", "registry"):
-        parser.needs(f"--{server}-host", f"--{server}-port")
-        parser.needs(f"--{server}-token", f"--{server}-port")
 
 
 class _Formatter(logging.Formatter):
@@ -227,8 +214,8 @@ def _run(arguments: argparse.Namespace) -> int:
         host, port = _where(cluster, arguments)
     except (ValueError, OSError) as error:
         raise CommandError(_one_line(error)) from error
-    registry = _registry(arguments)
-    control = _with_strictness(_control(arguments), arguments.strict)
+    registry = _server(arguments, "registry")
+    control = _with_strictness(_server(arguments, "control"), arguments.strict)
     cluster.bug_log.on_bug = lambda bug: _log.error("%s", bug)
     try:
         said = KAFKAS_WORDS if arguments.from_env else ""
@@ -363,26 +350,17 @@ def _create(cluster: Cluster, topics: dict[str, TopicSpec]) -> None:
             create_topic(cluster, name, spec)
 
 
-def _control(arguments: argparse.Namespace) -> Control:
-    """The server of the control API, and its URL; nothing without --control-port. CommandError for what cannot be."""
-    if arguments.control_port is None:
+def _server(arguments: argparse.Namespace, name: str) -> Control:
+    """The server of the control API or of a schema registry, and its URL. Without its port option: none, and no URL.
+
+    CommandError for what cannot be served.
+    """
+    host, port, token = (getattr(arguments, f"{name}_{option}") for option in ("host", "port", "token"))
+    if port is None:
         return lambda cluster: nullcontext("")
     try:
-        from odradek.control.server import serving
-
-        return serving(arguments.control_host or _HOST, arguments.control_port, arguments.control_token)
-    except (ImportError, ValueError) as error:
-        raise CommandError(str(error)) from error
-
-
-def _registry(arguments: argparse.Namespace) -> Control:
-    """The server of a schema registry, and its URL; nothing without the option. CommandError for what cannot be."""
-    if arguments.registry_port is None:
-        return lambda cluster: nullcontext("")
-    try:
-        from odradek.registry.server import serving
-
-        return serving(arguments.registry_host or _HOST, arguments.registry_port, arguments.registry_token)
+        serving: Callable[[str, int, str | None], Control] = import_module(f"odradek.{name}.server").serving
+        return serving(host or _HOST, port, token)
     except (ImportError, ValueError) as error:
         raise CommandError(str(error)) from error
 

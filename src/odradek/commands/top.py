@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import threading
 import time
@@ -11,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.commands import CommandError, CommandParser
+from odradek.commands import CommandError, CommandParser, add_control_api
 from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
@@ -26,17 +25,7 @@ _UNKNOWN = "?"
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "--at",
-        default=os.environ.get("ODRADEK_CONTROL") or "http://127.0.0.1:9090",
-        metavar="URL",
-        help="URL of the control API (default $ODRADEK_CONTROL, else http://127.0.0.1:9090)",
-    )
-    parser.add_argument(
-        "--token",
-        default=os.environ.get("ODRADEK_CONTROL_TOKEN"),
-        help="token of the control API (default $ODRADEK_CONTROL_TOKEN)",
-    )
+    add_control_api(parser)
     often = parser.add_mutually_exclusive_group()
     often.add_argument(
         "--every", type=_interval, default=1.0, metavar="SECONDS", help="refresh interval (default %(default)s)"

@@ -22,7 +22,7 @@ from odradek.registry.errors import (
     subject_not_found,
     version_not_found,
 )
-from odradek.registry.parsing import TYPES
+from odradek.registry.parsing import TYPES, Parser
 from odradek.registry.records import LARGEST, content_of, rule_types
 from odradek.registry.registry import Registry
 from odradek.registry.state import READONLY_OVERRIDE, RegistryState
@@ -164,8 +164,13 @@ _MOST_TEXT = 64 * 1024 * 1024
 
 
 def _looking(function: Callable[[RegistryState, Request], Any]) -> Endpoint:
-    """An endpoint that asks the state only."""
+    """An endpoint that reads the state only."""
     return lambda registry, request: registry.look(lambda state: function(state, request))
+
+
+def _parsing(function: Callable[[RegistryState, Request, Parser], Any]) -> Endpoint:
+    """An endpoint that reads the state and parses schemas."""
+    return lambda registry, request: registry.look(lambda state: function(state, request, registry.parser))
 
 
 # -- schemas by id and GUID
@@ -193,29 +198,26 @@ def _with_id(state: RegistryState, request: Request) -> Version:
     return found
 
 
-def _schema_of_id(registry: Registry, request: Request) -> Any:
-    def answer(state: RegistryState) -> dict[str, Any]:
-        found = _with_id(state, request)
-        told = found.to_json()
-        del told["id"]
-        told["schema"] = _formatted(registry, state, found, request)
-        if request.flag("fetchMaxId"):
-            told["maxId"] = state.largest_id(context_of(found.subject))
-        return told
-
-    return registry.look(answer)
+def _schema_of_id(state: RegistryState, request: Request, parser: Parser) -> dict[str, Any]:
+    found = _with_id(state, request)
+    told = found.to_json()
+    del told["id"]
+    told["schema"] = _formatted(state, request, parser, found)
+    if request.flag("fetchMaxId"):
+        told["maxId"] = state.largest_id(context_of(found.subject))
+    return told
 
 
-def _text_of_id(registry: Registry, request: Request) -> Any:
-    return registry.look(lambda state: _formatted(registry, state, _with_id(state, request), request))
+def _text_of_id(state: RegistryState, request: Request, parser: Parser) -> str:
+    return _formatted(state, request, parser, _with_id(state, request))
 
 
-def _formatted(registry: Registry, state: RegistryState, version: Version, request: Request) -> str:
+def _formatted(state: RegistryState, request: Request, parser: Parser, version: Version) -> str:
     """The text of a schema, in the requested format. RegistryError (422) for a format that its type lacks."""
     request.refuse("referenceFormat", "findTags")
     if not request.format:
         return version.content.schema
-    formats = registry.parser.parsed(state, version.subject, version.content).formats
+    formats = parser.parsed(state, version.subject, version.content).formats
     if request.format not in formats:
         raise RegistryError(422, f"a schema of the type {version.content.kind} has no format {request.format!r}")
     return formats[request.format]()
@@ -247,13 +249,10 @@ def _with_guid(state: RegistryState, request: Request) -> list[Version]:
     return found
 
 
-def _schema_of_guid(registry: Registry, request: Request) -> Any:
-    def answer(state: RegistryState) -> dict[str, Any]:
-        found = _with_guid(state, request)[0]
-        told = {**found.content.to_json(), "guid": found.content.guid}
-        return {**told, "schema": _formatted(registry, state, found, request)}
-
-    return registry.look(answer)
+def _schema_of_guid(state: RegistryState, request: Request, parser: Parser) -> dict[str, Any]:
+    found = _with_guid(state, request)[0]
+    told = {**found.content.to_json(), "guid": found.content.guid}
+    return {**told, "schema": _formatted(state, request, parser, found)}
 
 
 def _ids_of_guid(state: RegistryState, request: Request) -> list[dict[str, Any]]:
@@ -290,16 +289,17 @@ def _versions(state: RegistryState, request: Request) -> list[int]:
     return request.page([each.version for each in found if each.deleted or not only])
 
 
-def _schema_of_version(registry: Registry, request: Request) -> Any:
-    def answer(state: RegistryState) -> dict[str, Any]:
-        found = _version(state, request)
-        return {**found.to_json(), "schema": _formatted(registry, state, found, request)}
-
-    return registry.look(answer)
+def _whole(state: RegistryState, request: Request, parser: Parser, version: Version) -> dict[str, Any]:
+    """A version with its text in the requested format."""
+    return {**version.to_json(), "schema": _formatted(state, request, parser, version)}
 
 
-def _text_of_version(registry: Registry, request: Request) -> Any:
-    return registry.look(lambda state: _formatted(registry, state, _version(state, request), request))
+def _schema_of_version(state: RegistryState, request: Request, parser: Parser) -> dict[str, Any]:
+    return _whole(state, request, parser, _version(state, request))
+
+
+def _text_of_version(state: RegistryState, request: Request, parser: Parser) -> str:
+    return _formatted(state, request, parser, _version(state, request))
 
 
 def _referenced_by(state: RegistryState, request: Request) -> list[int]:
@@ -307,53 +307,43 @@ def _referenced_by(state: RegistryState, request: Request) -> list[int]:
     return request.page(state.referencing(found.subject, found.version))
 
 
-def _with_metadata(registry: Registry, request: Request) -> Any:
+def _with_metadata(state: RegistryState, request: Request, parser: Parser) -> dict[str, Any]:
     wanted = dict(zip(request.every("key"), request.every("value"), strict=False))
     deleted = request.flag("deleted")
-
-    def answer(state: RegistryState) -> dict[str, Any]:
-        for each in reversed(state.all_of(request.subject, deleted=deleted)):
-            properties = (each.to_json().get("metadata") or {}).get("properties") or {}
-            if wanted.items() <= properties.items():
-                return {**each.to_json(), "schema": _formatted(registry, state, each, request)}
-        known = state.has(request.subject, deleted=deleted)
-        raise schema_not_found(f"with the properties {wanted}") if known else subject_not_found(request.subject)
-
-    return registry.look(answer)
+    for each in reversed(state.all_of(request.subject, deleted=deleted)):
+        properties = (each.to_json().get("metadata") or {}).get("properties") or {}
+        if wanted.items() <= properties.items():
+            return _whole(state, request, parser, each)
+    known = state.has(request.subject, deleted=deleted)
+    raise schema_not_found(f"with the properties {wanted}") if known else subject_not_found(request.subject)
 
 
 def _register(registry: Registry, request: Request) -> Any:
     subject, asked, normalize = request.subject, request.schema_request, request.flag("normalize")
     told = registry.change(lambda state: decisions.register(state, registry.parser, subject, asked, normalize))
     if "schema" in told and request.format:
-        return {**told, "schema": _text_of_registered(registry, request, told["version"])}
+        number = told["version"]
+
+        def text(state: RegistryState) -> str:
+            found = state.version(subject, number, deleted=True)
+            if found is None:
+                raise version_not_found(subject, number)
+            return _formatted(state, request, registry.parser, found)
+
+        return {**told, "schema": registry.look(text)}
     return told
 
 
-def _text_of_registered(registry: Registry, request: Request, number: int) -> str:
-    def text(state: RegistryState) -> str:
-        found = state.version(request.subject, number, deleted=True)
-        if found is None:
-            raise version_not_found(request.subject, number)
-        return _formatted(registry, state, found, request)
-
-    return registry.look(text)
-
-
-def _look_up(registry: Registry, request: Request) -> Any:
+def _look_up(state: RegistryState, request: Request, parser: Parser) -> dict[str, Any]:
     subject, asked, deleted = request.subject, request.schema_request, request.flag("deleted")
-
-    def answer(state: RegistryState) -> dict[str, Any]:
-        if not state.has(subject, deleted=deleted):
-            raise subject_not_found(subject)
-        normalize = request.flag("normalize") or state.config_in_scope(subject).get("normalize") is True
-        content = decisions.understood(state, registry.parser, subject, asked.content, normalize)[1]
-        for each in reversed(state.all_of(subject, deleted=deleted)):
-            if each.content == content:
-                return {**each.to_json(), "schema": _formatted(registry, state, each, request)}
-        raise schema_not_found(f"like this one under {subject!r}")
-
-    return registry.look(answer)
+    if not state.has(subject, deleted=deleted):
+        raise subject_not_found(subject)
+    normalize = request.flag("normalize") or state.config_in_scope(subject).get("normalize") is True
+    content = decisions.understood(state, parser, subject, asked.content, normalize)[1]
+    for each in reversed(state.all_of(subject, deleted=deleted)):
+        if each.content == content:
+            return _whole(state, request, parser, each)
+    raise schema_not_found(f"like this one under {subject!r}")
 
 
 def _delete_subject(registry: Registry, request: Request) -> Any:
@@ -366,21 +356,17 @@ def _delete_version(registry: Registry, request: Request) -> Any:
     return registry.change(lambda state: decisions.delete_version(state, subject, number, permanent))
 
 
-def _compatibility(registry: Registry, request: Request) -> Any:
+def _compatibility(state: RegistryState, request: Request, parser: Parser) -> dict[str, Any]:
     subject, asked = request.subject, request.schema_request
-
-    def answer(state: RegistryState) -> dict[str, Any]:
-        earlier = state.all_of(subject, deleted=False)
-        if "version" in request.path:
-            found = state.version(subject, request.version)
-            if found is None and request.version > 0:
-                raise version_not_found(subject, request.version)
-            earlier = [] if found is None else [found]
-        reasons = decisions.compatibility(state, registry.parser, subject, asked, earlier, request.flag("normalize"))
-        told = {"messages": reasons} if request.flag("verbose") else {}
-        return {"is_compatible": not reasons, **told}
-
-    return registry.look(answer)
+    earlier = state.all_of(subject, deleted=False)
+    if "version" in request.path:
+        found = state.version(subject, request.version)
+        if found is None and request.version > 0:
+            raise version_not_found(subject, request.version)
+        earlier = [] if found is None else [found]
+    reasons = decisions.compatibility(state, parser, subject, asked, earlier, request.flag("normalize"))
+    told = {"messages": reasons} if request.flag("verbose") else {}
+    return {"is_compatible": not reasons, **told}
 
 
 # -- config, mode, contexts
@@ -450,24 +436,24 @@ ENDPOINTS: Table = [
     ("GET", "/", lambda registry, request: {}),
     ("GET", "/schemas/types", lambda registry, request: list(TYPES)),
     ("GET", "/schemas", _looking(_schemas)),
-    ("GET", "/schemas/ids/{id}", _schema_of_id),
-    ("GET", "/schemas/ids/{id}/schema", _text_of_id),
+    ("GET", "/schemas/ids/{id}", _parsing(_schema_of_id)),
+    ("GET", "/schemas/ids/{id}/schema", _parsing(_text_of_id)),
     ("GET", "/schemas/ids/{id}/subjects", _looking(_subjects_of_id)),
     ("GET", "/schemas/ids/{id}/versions", _looking(_versions_of_id)),
-    ("GET", "/schemas/guids/{guid}", _schema_of_guid),
+    ("GET", "/schemas/guids/{guid}", _parsing(_schema_of_guid)),
     ("GET", "/schemas/guids/{guid}/ids", _looking(_ids_of_guid)),
     ("GET", "/subjects", _looking(_subjects)),
-    ("POST", "/subjects/{subject}", _look_up),
+    ("POST", "/subjects/{subject}", _parsing(_look_up)),
     ("DELETE", "/subjects/{subject}", _delete_subject),
-    ("GET", "/subjects/{subject}/metadata", _with_metadata),
+    ("GET", "/subjects/{subject}/metadata", _parsing(_with_metadata)),
     ("GET", "/subjects/{subject}/versions", _looking(_versions)),
     ("POST", "/subjects/{subject}/versions", _register),
-    ("GET", _VERSION, _schema_of_version),
-    ("GET", f"{_VERSION}/schema", _text_of_version),
+    ("GET", _VERSION, _parsing(_schema_of_version)),
+    ("GET", f"{_VERSION}/schema", _parsing(_text_of_version)),
     ("GET", f"{_VERSION}/referencedby", _looking(_referenced_by)),
     ("DELETE", _VERSION, _delete_version),
-    ("POST", "/compatibility/subjects/{subject}/versions", _compatibility),
-    ("POST", f"/compatibility{_VERSION}", _compatibility),
+    ("POST", "/compatibility/subjects/{subject}/versions", _parsing(_compatibility)),
+    ("POST", f"/compatibility{_VERSION}", _parsing(_compatibility)),
     *(
         (method, f"/{noun}{rest}", endpoint)
         for noun, look, change, delete in (

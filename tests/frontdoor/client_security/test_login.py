@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -128,10 +129,9 @@ class Script:
         self._handshake = handshake or SaslHandshakeResponse(error_code=0, mechanisms=["PLAIN", "OAUTHBEARER"])
         self.sent: list[bytes] = []
 
-    def handshake(self, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
-        return self._handshake
-
-    def authenticate(self, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
+    def __call__(self, request: SaslHandshakeRequest | SaslAuthenticateRequest) -> Any:
+        if isinstance(request, SaslHandshakeRequest):
+            return self._handshake
         self.sent.append(request.auth_bytes)
         return self._answers.pop(0)
 

@@ -14,11 +14,11 @@ from odradek.__main__ import main
 
 
 def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", str(tmp_path / "copy"), "--from", "127.0.0.1:1"]) == 2
+    assert main(["export", str(tmp_path / "copy"), "--bootstrap-servers", "127.0.0.1:1"]) == 2
     assert "127.0.0.1:1: Connection refused" in capsys.readouterr().err
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
-    assert main(["export", str(tmp_path / "full"), "--from", "127.0.0.1:1"]) == 2
+    assert main(["export", str(tmp_path / "full"), "--bootstrap-servers", "127.0.0.1:1"]) == 2
     assert "is not empty" in capsys.readouterr().err
 
 
@@ -57,7 +57,7 @@ def test_a_copy_serves_what_the_original_had(tmp_path: Path, capsys: pytest.Capt
         ids = {
             topic.name: (topic.topic_id, dict(topic.config)) for topic in broker.topics.values() if topic.name in topics
         }
-        assert main(["export", str(tmp_path / "copy"), "--from", broker.bootstrap_servers]) == 0
+        assert main(["export", str(tmp_path / "copy"), "--bootstrap-servers", broker.bootstrap_servers]) == 0
     assert "orders: 2 partitions" in capsys.readouterr().out
     with odradek.KafkaBroker(data_dir=tmp_path / "copy") as copy:
         assert {name: list(copy.records(name)) for name in topics} == expected

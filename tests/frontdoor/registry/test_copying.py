@@ -80,7 +80,7 @@ def test_with_a_kafka_the_registry_named_goes_before(
     broker.produce("orders", "book")
     with odradek.KafkaBroker(registry=True) as other:
         ask(other.schema_registry_url, "POST", "/subjects/there/versions", {"schema": '"long"'})
-        both = ["--from", broker.bootstrap_servers, "--registry", other.schema_registry_url]
+        both = ["--bootstrap-servers", broker.bootstrap_servers, "--registry", other.schema_registry_url]
         assert main(["export", str(tmp_path / "copy"), *both]) == 0
     with odradek.KafkaBroker(data_dir=tmp_path / "copy", registry=True) as copy:
         assert ask(copy.schema_registry_url, "GET", "/subjects") == (200, ["there"])

@@ -144,7 +144,7 @@ def test_an_export_brings_the_schemas_with_their_ids(
 ) -> None:
     registry("POST", "/subjects/t/versions", {"schema": '"long"'})
     registry("POST", VERSIONS, INT)
-    assert main(["export", str(tmp_path / "copy"), "--from", broker.bootstrap_servers]) == 0
+    assert main(["export", str(tmp_path / "copy"), "--bootstrap-servers", broker.bootstrap_servers]) == 0
     with odradek.KafkaBroker(data_dir=tmp_path / "copy", registry=True) as copy:
         status, found = ask(copy.schema_registry_url, "GET", f"{VERSIONS}/latest")
     assert (status, found["id"], found["schema"]) == (200, 2, '"int"')

@@ -51,7 +51,7 @@ def test_audit_of_sequences(spark: Any, tmp_path: Path) -> None:
     log.append(build_batch([Record(12, 1000, None, None, (("id", b"3"),)), Record(13)], base_offset=12))
     (tmp_path / "t-0" / f"{0:020d}.log").write_bytes(b"".join(log))
     folder = str(tmp_path / "findings")
-    verdict = audit.run(spark, LogPlace(path=str(tmp_path)), "t", by="header:id", findings_folder=folder)
+    verdict = audit.run(spark, LogPlace(path=str(tmp_path)), "t", by="header:id", output=folder)
     expected = [("duplicate id", 12), ("duplicate sequence", 6), ("sequence gap", 4), ("without id", 13)]
     assert sorted((each.check, each.offset) for each in verdict.findings) == expected
     assert verdict.found == {check: 1 for check, _ in expected}
