@@ -10,7 +10,7 @@ result of `load()`: a second query on that result, without the filter, lacks row
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -46,20 +46,9 @@ def narrowed(filters: Iterable[Any]) -> Narrowing:
     for condition in filters:
         column: Any = getattr(condition, "attribute", ())
         if len(column) == 1 and hasattr(condition, "value"):
-            found = _NARROW.get(column[0], _unchanged)(found, type(condition).__name__, condition.value)
+            narrow = _NARROW.get(column[0])
+            found = found if narrow is None else narrow(found, type(condition).__name__, condition.value)
     return found
-
-
-def _unchanged(found: Narrowing, kind: str, value: Any) -> Narrowing:
-    return found
-
-
-def _topic(found: Narrowing, kind: str, value: Any) -> Narrowing:
-    return replace(found, topics=_among(found.topics, kind, value))
-
-
-def _partition(found: Narrowing, kind: str, value: Any) -> Narrowing:
-    return replace(found, partitions=_among(found.partitions, kind, value))
 
 
 def _among(known: frozenset[Any] | None, kind: str, value: Any) -> frozenset[Any] | None:
@@ -110,4 +99,9 @@ def _earliest(one: Any, other: Any) -> Any:
     return min((bound for bound in (one, other) if bound is not None), default=None)
 
 
-_NARROW = {"topic": _topic, "partition": _partition, "offset": _offset, "timestamp": _timestamp}
+_NARROW: Mapping[str, Callable[[Narrowing, str, Any], Narrowing]] = {
+    "topic": lambda found, kind, value: replace(found, topics=_among(found.topics, kind, value)),
+    "partition": lambda found, kind, value: replace(found, partitions=_among(found.partitions, kind, value)),
+    "offset": _offset,
+    "timestamp": _timestamp,
+}

@@ -110,7 +110,9 @@ def findings(
     found = [sequence_findings(place.read(spark, [name], columns=_SEQUENCED)) for name in names]
     if target is not None:
         sent, kept = (_identified(place, spark, name, by or "key") for name in names)
-        found += [_duplicates(kept), _missing(sent, kept), _unexpected(sent, kept)]
+        absent = sent.join(kept.select("id").distinct(), "id", "left_anti")
+        others = kept.where("id is not null").join(sent.select("id").distinct(), "id", "left_anti")
+        found += [_duplicates(kept), _described("missing in output", absent), _described("not in input", others)]
     elif by is not None:
         found.append(_duplicates(_identified(place, spark, topic, by)))
     return reduce(lambda one, other: one.unionByName(other), found)
@@ -168,16 +170,6 @@ def _duplicates(rows: DataFrame) -> DataFrame:
         "partition",
         "offset",
         "coalesce(cast(id as string), 'null') as detail",
-    )
-
-
-def _missing(source: DataFrame, target: DataFrame) -> DataFrame:
-    return _described("missing in output", source.join(target.select("id").distinct(), "id", "left_anti"))
-
-
-def _unexpected(source: DataFrame, target: DataFrame) -> DataFrame:
-    return _described(
-        "not in input", target.where("id is not null").join(source.select("id").distinct(), "id", "left_anti")
     )
 
 

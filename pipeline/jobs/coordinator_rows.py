@@ -126,25 +126,6 @@ def group_row(key: bytes, value: bytes | None) -> Row:
     return row | fill(decoded) if fill is not None and decoded is not None else row
 
 
-def _commit(value: Any) -> Row:
-    return {
-        "committed_offset": value.offset,
-        "leader_epoch": value.leader_epoch,
-        "metadata": value.metadata,
-        "commit_time_ms": value.commit_timestamp,
-    }
-
-
-def _classic_group(value: Any) -> Row:
-    return {
-        "generation": value.generation,
-        "protocol_type": value.protocol_type,
-        "protocol": value.protocol,
-        "leader": value.leader,
-        "members": [_classic_member(member, value.protocol_type) for member in value.members],
-    }
-
-
 def _classic_member(member: Any, protocol_type: str) -> Row:
     subscription: list[str] = []
     assignment: list[str] = []
@@ -204,37 +185,34 @@ def _topology(value: Any) -> Row:
     return {"generation": value.epoch, "subscription": sorted(topics)}
 
 
-def _consumers_current(value: Any) -> Row:
-    return {
-        "generation": value.member_epoch,
-        "state": CONSUMER_STATES.get(value.state, str(value.state)),
-        "assignment": _by_id(value.assigned_partitions),
-        "pending": _by_id(value.partitions_pending_revocation),
-    }
-
-
-def _streams_current(value: Any) -> Row:
-    return {
-        "generation": value.member_epoch,
-        "state": STREAMS_STATES.get(value.state, str(value.state)),
-        "assignment": _tasks(value.active_tasks),
-        "standby": _tasks(value.standby_tasks),
-        "pending": _tasks([*value.active_tasks_pending_revocation, *value.standby_tasks_pending_revocation]),
-    }
-
-
 CONSUMER_STATES = {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions", 127: "Unknown"}
 STREAMS_STATES = {1: "Stable", 2: "UnrevokedTasks", 3: "UnreleasedTasks", 127: "Unknown"}
 
 _FILL: Mapping[str, Callable[[Any], Row]] = {
-    "OffsetCommit": _commit,
-    "GroupMetadata": _classic_group,
+    "OffsetCommit": lambda value: {
+        "committed_offset": value.offset,
+        "leader_epoch": value.leader_epoch,
+        "metadata": value.metadata,
+        "commit_time_ms": value.commit_timestamp,
+    },
+    "GroupMetadata": lambda value: {
+        "generation": value.generation,
+        "protocol_type": value.protocol_type,
+        "protocol": value.protocol,
+        "leader": value.leader,
+        "members": [_classic_member(member, value.protocol_type) for member in value.members],
+    },
     "ConsumerGroupMetadata": lambda value: {"generation": value.epoch},
     "ConsumerGroupMemberMetadata": _member,
     "ConsumerGroupRegularExpression": lambda value: {"subscription": sorted(value.topics)},
     "ConsumerGroupTargetAssignmentMetadata": lambda value: {"generation": value.assignment_epoch},
     "ConsumerGroupTargetAssignmentMember": lambda value: {"assignment": _by_id(value.topic_partitions)},
-    "ConsumerGroupCurrentMemberAssignment": _consumers_current,
+    "ConsumerGroupCurrentMemberAssignment": lambda value: {
+        "generation": value.member_epoch,
+        "state": CONSUMER_STATES.get(value.state, str(value.state)),
+        "assignment": _by_id(value.assigned_partitions),
+        "pending": _by_id(value.partitions_pending_revocation),
+    },
     "ShareGroupMetadata": lambda value: {"generation": value.epoch},
     "ShareGroupMemberMetadata": _member,
     "ShareGroupTargetAssignmentMetadata": lambda value: {"generation": value.assignment_epoch},
@@ -255,7 +233,13 @@ _FILL: Mapping[str, Callable[[Any], Row]] = {
         "assignment": _tasks(value.active_tasks),
         "standby": _tasks(value.standby_tasks),
     },
-    "StreamsGroupCurrentMemberAssignment": _streams_current,
+    "StreamsGroupCurrentMemberAssignment": lambda value: {
+        "generation": value.member_epoch,
+        "state": STREAMS_STATES.get(value.state, str(value.state)),
+        "assignment": _tasks(value.active_tasks),
+        "standby": _tasks(value.standby_tasks),
+        "pending": _tasks([*value.active_tasks_pending_revocation, *value.standby_tasks_pending_revocation]),
+    },
 }
 
 

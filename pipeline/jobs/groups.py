@@ -54,7 +54,9 @@ def run(
         "commits": commits,
         "generations": _generations(records),
         "members": _members(records),
-        "targets": _targets(records),
+        "targets": records.where(_kinds("TargetAssignmentMember")).select(
+            "group_id", "group_type", "member_id", "assignment", "standby", "time_ms", "log_partition", "log_offset"
+        ),
         "tombstones": records.where("tombstone").select(
             "kind", "group_id", "topic", "partition", "member_id", "time_ms", "log_partition", "log_offset"
         ),
@@ -115,13 +117,6 @@ def _members(records: DataFrame) -> DataFrame:
     return of_classic.unionByName(newer, allowMissingColumns=True)
 
 
-def _targets(records: DataFrame) -> DataFrame:
-    """The target assignments of members of newer groups, a row for each change."""
-    return records.where(_kinds("TargetAssignmentMember")).select(
-        "group_id", "group_type", "member_id", "assignment", "standby", "time_ms", "log_partition", "log_offset"
-    )
-
-
 def rebalances(records: DataFrame) -> DataFrame:
     """Joins, leaves and moved partitions, by group in the order of the log. A task handles one group."""
 
@@ -130,17 +125,14 @@ def rebalances(records: DataFrame) -> DataFrame:
 
         rows = pdf.sort_values("log_offset").astype(object)
         rows = rows.where(rows.notna(), None)
-        return pandas.DataFrame(_events(rows), columns=[column.split()[0] for column in TIMELINE_SCHEMA.split(", ")])
+        events = (tuple(event) for event in timeline(rows.to_dict("records")))
+        return pandas.DataFrame(events, columns=[column.split()[0] for column in TIMELINE_SCHEMA.split(", ")])
 
     return (
         records.where("group_id is not null and kind != 'OffsetCommit'")
         .groupBy("group_id")
         .applyInPandas(tell, TIMELINE_SCHEMA)
     )
-
-
-def _events(rows: pd.DataFrame) -> Iterator[tuple[object, ...]]:
-    yield from (tuple(event) for event in timeline(rows.to_dict("records")))
 
 
 _SUBSCRIBING = (

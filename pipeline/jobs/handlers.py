@@ -51,7 +51,8 @@ class Isolated:
             return connection.recv()
         except EOFError:
             process.join()
-            how = _how(process.exitcode)
+            code = process.exitcode
+            how = f"by {signal.Signals(-code).name}" if code < 0 else f"with status {code}"
             self._end()
             raise ProcessEnded(f"the handler's process ended {how}") from None
 
@@ -80,10 +81,6 @@ def _serve(function: Callable[[Any], Any], parents: Connection, connection: Conn
         except EOFError:
             return
         connection.send(function(argument))
-
-
-def _how(exit_code: int) -> str:
-    return f"by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"with status {exit_code}"
 
 
 _MAX_ERROR_CHARS = 2000

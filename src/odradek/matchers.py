@@ -114,7 +114,7 @@ def assert_all_read(broker: Broker, group: str) -> None:
     info = broker.groups.get(group)
     if info is None or info.lag != 0:
         lag = "does not exist" if info is None else f"has lag {info.lag}"
-        _fail(f"group {group!r} {lag}", _why(broker, group))
+        _fail(f"group {group!r} {lag}", [line for line in broker.why(group).splitlines() if line.startswith("- ")])
 
 
 @checked
@@ -166,11 +166,6 @@ def assert_exactly_once(
             lines.append(f"{have[value]} times: {value!r} at {places}")
     lines += [f"not expected: {_few(other)}"] if other else []
     _fail(f"topic {topic!r} ({isolation}) has not each of {expected.total()} values exactly once", lines)
-
-
-def _why(broker: Broker, group: str) -> list[str]:
-    """The state of a group, as lines."""
-    return [line for line in broker.why(group).splitlines() if line.startswith("- ")]
 
 
 def _fail(sentence: str, lines: list[str]) -> NoReturn:

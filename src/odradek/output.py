@@ -34,11 +34,9 @@ class LooseStream(io.TextIOBase):
         self._thread: Thread | None = None
 
     def fileno(self) -> int:
-        """The descriptor."""
         return self._descriptor
 
     def writable(self) -> bool:
-        """See `io.IOBase`."""
         return True
 
     def write(self, text: str) -> int:

@@ -103,7 +103,6 @@ class _Watch:
         self.ended: list[_Watched] = []
 
     def begin_test(self) -> None:
-        """A test begins."""
         self.ended.clear()
         for watched in self.brokers:
             watched.begin_test()

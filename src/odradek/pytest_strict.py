@@ -32,7 +32,6 @@ class _Strict:
         self.begin()
 
     def begin(self) -> None:
-        """A test begins."""
         from odradek.broker.facade.thread_bridge import BrokerClosedError
 
         if self.for_session:
@@ -81,7 +80,6 @@ class Judge:
             broker.close()
 
     def begins(self, item: pytest.Item) -> None:
-        """A test begins."""
         self.item = item
         self.failed = False
         for each in self.brokers:

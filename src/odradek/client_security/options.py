@@ -87,11 +87,9 @@ def _tokens(text: str) -> Iterator[tuple[str, bool]]:
         kind = found.lastgroup
         if kind != "space" and kind is not None:
             value = found[kind]
-            yield re.sub(r"\\(.)", _unescaped, value) if kind in ("double", "single") else value, kind == "sign"
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    return _ESCAPES.get(found[1], found[1])
+            if kind in ("double", "single"):
+                value = re.sub(r"\\(.)", lambda sign: _ESCAPES.get(sign[1], sign[1]), value)
+            yield value, kind == "sign"
 
 
 def _wrong(why: str) -> SecurityOptionError:
@@ -239,7 +237,8 @@ def _sasl(options: Mapping[str, str]) -> SaslOptions:
         )
     text = options.get("sasl.jaas.config")
     module = parse_jaas(text) if text is not None else LoginModule("", {})
-    _check_module(mechanism, module)
+    if module.name and module.name.rpartition(".")[2] != LOGIN_MODULES[mechanism]:
+        raise SecurityOptionError(f"sasl.jaas.config: {module.name} does not log in with {mechanism}")
     names = _MODULE_OPTIONS.get(mechanism, {})
     chosen = {**module.options, **{names[name]: value for name, value in options.items() if name in names}}
     if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
@@ -269,11 +268,6 @@ _MODULE_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "GSSAPI": {"sasl.kerberos.principal": "principal", "sasl.kerberos.keytab": "keyTab"},
 }
 """Mechanism to librdkafka's options for what Java writes into the login module."""
-
-
-def _check_module(mechanism: str, module: LoginModule) -> None:
-    if module.name and module.name.rpartition(".")[2] != LOGIN_MODULES[mechanism]:
-        raise SecurityOptionError(f"sasl.jaas.config: {module.name} does not log in with {mechanism}")
 
 
 def _first(options: Mapping[str, str], *names: str) -> str | None:

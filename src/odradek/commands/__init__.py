@@ -1,7 +1,8 @@
 """The subcommands of `odradek`: one module each, with the name of the command.
 
-A module has ``add_arguments(parser)`` and ``run(arguments)``, which returns the exit status. It is imported only when
-its command runs. Nothing here owns state. Here are the table of commands, and the options that several of them have.
+A module has ``add_arguments(parser)``, which declares its options, and ``run(arguments)``, which returns the exit
+status. It is imported only when its command runs. Nothing here owns state. Here are the table of commands, and the
+options that several of them have.
 """
 
 from __future__ import annotations
@@ -124,7 +125,6 @@ def add_control_api(parser: argparse.ArgumentParser) -> None:
 
 
 def add_client_config(parser: argparse.ArgumentParser) -> None:
-    """Declare the option."""
     parser.add_argument(
         "--client-config",
         type=Path,

@@ -31,7 +31,6 @@ Json = dict[str, Any]
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """Declare the options."""
     parser.add_argument("kind", choices=("request", "response"), help="whether the lines are requests or responses")
 
 

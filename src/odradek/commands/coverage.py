@@ -122,7 +122,6 @@ def config_markdown() -> str:
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """Declare the options."""
     parser.add_argument("--configs", action="store_true", help="list configs and their effect instead of APIs")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print a JSON array")
@@ -134,7 +133,6 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table."""
     if arguments.configs:
         return _print_configs(arguments)
     if arguments.json:

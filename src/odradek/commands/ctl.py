@@ -19,7 +19,6 @@ _PLACE = re.compile(r"/\{(\w+)\}")
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """Declare the options."""
     parser.add_argument(
         "words",
         nargs="*",

@@ -12,7 +12,6 @@ from odradek.protocol.shown import one_line
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """Declare the options."""
     parser.add_argument("path", type=Path, help="segment, index, snapshot or checkpoint file, or a directory of them")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line instead of text")
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """Declare the options."""
     parser.add_argument(
         "directory", type=Path, metavar="DIR", help="directory to write; it must be empty, or not exist"
     )

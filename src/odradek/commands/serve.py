@@ -35,7 +35,6 @@ Control = Callable[["Cluster"], AbstractContextManager[str]]
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """Declare the options."""
     parser.add_argument("--host", help=f"address to listen on, unless `listeners` is configured (default {_HOST})")
     parser.add_argument(
         "--port", type=_port, help=f"port, 0 for any free one, unless `listeners` is configured (default {_PORT})"

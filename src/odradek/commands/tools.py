@@ -11,7 +11,6 @@ from odradek.tools.options import COMMANDS, KAFKA, ToolError, dashed, parse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.add_argument("name", type=_name, metavar="NAME", help=", ".join(COMMANDS) + "; the name may end in .sh")
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="options of Kafka's command")
 

@@ -24,7 +24,6 @@ _UNKNOWN = "?"
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """Declare the options."""
     add_control_api(parser)
     often = parser.add_mutually_exclusive_group()
     often.add_argument(
@@ -34,7 +33,6 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look until it is interrupted."""
     import odradek
 
     try:

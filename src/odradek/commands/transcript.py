@@ -20,7 +20,6 @@ _PORT = 9092
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """Declare the options."""
     parser.add_argument("file", help="transcript from broker.requests.save(...); - reads standard input")
     parser.add_argument("--api", help="show only requests of this API, such as Fetch")
     parser.add_argument("--topic", help="show only requests for this topic")
@@ -49,7 +48,6 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print or convert."""
     chosen = _chosen(_read(arguments.file), arguments)
     if arguments.capture is not None:
         try:
@@ -66,9 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             print(f"{arguments.file}: no such request", file=sys.stderr)
         return 0
+    from odradek.broker.transcript.json_lines import to_line
+
     for each in chosen:
         if arguments.json:
-            _print_json(each)
+            print(one_line(to_line(each)))
         else:
             _print_messages(each)
     return 0
@@ -101,12 +101,6 @@ def _chosen(requests: Requests, arguments: argparse.Namespace) -> Requests:
         return requests.filter(arguments.api, **conditions)
     except ValueError as error:
         raise CommandError(str(error)) from error
-
-
-def _print_json(recorded: RecordedRequest) -> None:
-    from odradek.broker.transcript.json_lines import to_line
-
-    print(one_line(to_line(recorded)))
 
 
 def _print_messages(recorded: RecordedRequest) -> None:

@@ -27,7 +27,6 @@ from odradek.wire_client import WireClient, WireError
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """Declare the options."""
     parser.add_argument("group", help="group id")
     add_bootstrap_servers(parser, required=True)
     add_client_config(parser)
@@ -67,14 +66,14 @@ class ClusterReader:
         self.addresses = {node.node_id: (node.host, node.port) for node in self.metadata.brokers}
 
     def close(self) -> None:
-        """End the connections."""
         for client in (self.first, *self._clients.values()):
             client.close()
 
     def situation(self, group_id: str) -> Situation:
         """All groups by name, and what the one that is meant is about."""
         kinds = self.groups()
-        groups = {each: _unknown(each) for each in kinds if each != group_id}
+        # The names of the other groups are enough.
+        groups = {each: GroupInfo(each, "", -1, "", None, None, (), {}, -1) for each in kinds if each != group_id}
         if group_id in kinds:
             groups[group_id] = self._group(group_id, kinds[group_id].group_type or "classic")
         group = groups.get(group_id)
@@ -212,11 +211,6 @@ def _with_lags(group: GroupInfo, topics: dict[str, TopicInfo]) -> GroupInfo:
         tuple(place for place in mine if place not in given) if group.type != "share" else (),
         tuple(place for place in filled if place not in offsets) if group.type != "share" else (),
     )  # fmt: skip
-
-
-def _unknown(group_id: str) -> GroupInfo:
-    """Of another group its name is enough."""
-    return GroupInfo(group_id, "", -1, "", None, None, (), {}, -1)
 
 
 def check(code: int, what: str) -> None:

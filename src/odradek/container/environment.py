@@ -76,14 +76,9 @@ _KRAFT_OF_DEBEZIUM = {
 
 WITHOUT_EFFECT: Mapping[str, str] = {
     "KAFKA_VERSION": "the image's own",
-    "KAFKA_HEAP_OPTS": "there is no JVM",
-    "KAFKA_JVM_PERFORMANCE_OPTS": "there is no JVM",
-    "KAFKA_GC_LOG_OPTS": "there is no JVM",
-    "KAFKA_JMX_OPTS": "there is no JVM",
-    "KAFKA_JMX_PORT": "there is no JVM",
-    "KAFKA_JMX_HOSTNAME": "there is no JVM",
-    "KAFKA_LOG4J_OPTS": "there is no log4j",
-    "KAFKA_LOG4J_LOGGERS": "there is no log4j",
+    **dict.fromkeys(("KAFKA_HEAP_OPTS", "KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_GC_LOG_OPTS"), "there is no JVM"),
+    **dict.fromkeys(("KAFKA_JMX_OPTS", "KAFKA_JMX_PORT", "KAFKA_JMX_HOSTNAME"), "there is no JVM"),
+    **dict.fromkeys(("KAFKA_LOG4J_OPTS", "KAFKA_LOG4J_LOGGERS"), "there is no log4j"),
     "KAFKA_TOOLS_LOG4J_LOGLEVEL": "there are no Java tools",
     "ZOOKEEPER_CONNECT": "there is no ZooKeeper, and none is needed",
     "KAFKA_ZOOKEEPER_CONNECT": "there is no ZooKeeper, and none is needed",

@@ -18,7 +18,6 @@ class RegistryError(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
         return self.code if self.code < 1000 else self.code // 100
 
 
@@ -51,17 +50,14 @@ too_busy = _refusal(429, "{} has to wait: too many expensive schemas are asked f
 
 
 def version_not_found(subject: str, version: int) -> RegistryError:
-    """40402."""
     return RegistryError(40402, f"subject {subject!r} has no version {version_text(version)}")
 
 
 def incompatible(subject: str, reasons: list[str]) -> RegistryError:
-    """40901."""
     return RegistryError(40901, f"the schema is not compatible with earlier ones of {subject!r}: " + "; ".join(reasons))
 
 
 def referenced(subject: str, version: int, by: list[int]) -> RegistryError:
-    """42206."""
     ids = ", ".join(map(str, by))
     return RegistryError(42206, f"version {version} of {subject!r} is referenced by the schemas with the ids {ids}")
 

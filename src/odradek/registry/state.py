@@ -215,8 +215,8 @@ class RegistryState:
 
     def with_guid(self, guid: str) -> list[Version]:
         """A version for each id that a schema has in the contexts."""
-        found = {(context, each): number for (context, each), number in self._ids.items() if each.guid == guid}
-        return [next(self.places(context, number)) for (context, _), number in sorted(found.items(), key=_of_context)]
+        found = [(context, number) for (context, each), number in self._ids.items() if each.guid == guid]
+        return [next(self.places(*each)) for each in sorted(found, key=lambda place: place[0])]
 
     def referencing(self, subject: str, version: int) -> list[int]:
         """The ids of the live versions that refer to a version."""
@@ -257,10 +257,6 @@ def in_context_of(subject: str, referred: str) -> str:
     if referred.startswith(":."):
         return str(Subject.of(referred))
     return str(Subject(context_of(subject), referred))
-
-
-def _of_context(item: tuple[tuple[str, Content], int]) -> str:
-    return item[0][0]
 
 
 _KINDS: dict[str, Callable[[RegistryState, RegistryRecord], None]] = {

@@ -146,7 +146,7 @@ class _Comparison:
                     others = [*parts[:number], part.at(rest), *parts[number + 1 :]]
                     found = (self.reason(reader, [*others, part.at(each)], where) for each in part.schema[keyword])
                     return next(filter(None, found), None)
-        if _is_nothing(parts):
+        if any(each.schema == _NOTHING for each in parts) or not _types(parts):
             return None
         for keyword in reader.schema:
             if keyword in _KNOWN and self._matters(keyword, parts):
@@ -173,14 +173,17 @@ class _Comparison:
         if keyword in _AT_LEAST or keyword in _AT_MOST:
             return _of_bound(keyword, value, parts, place)
         if keyword == "allOf":
-            return self._first((reader.at(each), f"{place}/{number}") for number, each in enumerate(value))(parts)
+            found = (self.reason(reader.at(each), parts, f"{place}/{number}") for number, each in enumerate(value))
+            return next(filter(None, found), None)
         if keyword in ("anyOf", "oneOf"):
             reasons = [self.reason(reader.at(each), parts, f"{place}/{number}") for number, each in enumerate(value)]
             return None if None in reasons else f"{place}: no branch admits all of it ({reasons[0]})"
         if keyword == "required":
             return self._of_required(reader, parts, place)
+        if keyword == "additionalProperties" and "properties" in reader.schema:
+            return None  # it is compared with the properties
         if keyword in ("properties", "additionalProperties"):
-            return self._of_properties(reader, parts, where) if _first_of(keyword, reader) else None
+            return self._of_properties(reader, parts, where)
         if keyword == "items" and not isinstance(value, list) and not _is_tuple(reader, parts):
             items = [each.at(each.schema["items"]) for each in parts if "items" in each.schema]
             return self.reason(reader.at(value), items, place)
@@ -191,9 +194,6 @@ class _Comparison:
         equal = any(_same({name: each.schema.get(name) for name in group}, asked) for each in parts)
         is_known = group and equal and not list(_references(asked))
         return None if is_known else f"{place}: only an equal one is known to be compatible"
-
-    def _first(self, places: Iterator[tuple[_Place, str]]) -> Callable[[list[_Place]], str | None]:
-        return lambda parts: next(filter(None, (self.reason(each, parts, where) for each, where in places)), None)
 
     def _of_required(self, reader: _Place, parts: list[_Place], place: str) -> str | None:
         there = {name for each in parts for name in each.schema.get("required", ())}
@@ -242,17 +242,8 @@ def _property(place: _Place, name: str) -> _Place:
     return place.at(known[name] if name in known else place.schema.get("additionalProperties", True))
 
 
-def _first_of(keyword: str, reader: _Place) -> bool:
-    """Whether this keyword compares the properties: one keyword of a schema does."""
-    return keyword == "properties" or "properties" not in reader.schema
-
-
 def _is_tuple(reader: _Place, parts: list[_Place]) -> bool:
     return any("prefixItems" in each.schema or isinstance(each.schema.get("items"), list) for each in (reader, *parts))
-
-
-def _is_nothing(parts: list[_Place]) -> bool:
-    return any(each.schema == _NOTHING for each in parts) or not _types(parts)
 
 
 def _types(parts: list[_Place]) -> set[str]:

@@ -233,7 +233,6 @@ class _Writer:
         self._proto3 = proto3
 
     def message(self, message: DescriptorProto) -> Iterator[str]:
-        """The lines of a message."""
         if message.extension:
             raise ValueError(f"the message {message.name} has extensions, which are not supported")
         yield f"message {message.name} {{"
@@ -293,7 +292,6 @@ class _Writer:
         return "" if in_oneof or (self._proto3 and not field.proto3_optional) else "optional "
 
     def enum(self, enum: EnumDescriptorProto) -> Iterator[str]:
-        """The lines of an enum."""
         yield f"enum {enum.name} {{"
         yield from _inner(f"option {each};" for each in _options(enum))
         for value in enum.value:
@@ -305,7 +303,6 @@ class _Writer:
         yield "}"
 
     def service(self, service: ServiceDescriptorProto) -> Iterator[str]:
-        """The lines of a service."""
         yield f"service {service.name} {{"
         yield from _inner(f"option {each};" for each in _options(service))
         for method in service.method:
