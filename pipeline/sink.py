@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -122,7 +122,7 @@ class _Writer(ABC):
         with options.client(patient=self._goes_on) as client:
             writer = TransactionWriter(client, self._transactional_id(), options.timeout_ms)
             try:
-                outgoing = Outgoing(_counted(client), writer.append)
+                outgoing = Outgoing(lambda topic: len(client.topics([topic])[topic]), writer.append)
                 outgoing.add(first)
                 for batch in rows:
                     outgoing.add(batch)
@@ -187,15 +187,3 @@ class StreamWriter(_Writer, StreamWriterBase):
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
         self._end(messages, batchId, commit=False)
-
-
-def _counted(client: ClusterClient) -> Callable[[str], int]:
-    """A function for the partition count of a topic. It asks the cluster once for each topic."""
-    counts: dict[str, int] = {}
-
-    def count(topic: str) -> int:
-        if topic not in counts:
-            counts[topic] = len(client.topics([topic])[topic])
-        return counts[topic]
-
-    return count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -154,13 +155,14 @@ def query_of_task() -> str:
 class Outgoing:
     """Sends rows to the partitions of a cluster, some megabytes at a time.
 
-    ``partitions`` returns the partition count of a topic. ``send`` receives one batch for each of several partitions.
+    ``partitions`` returns the partition count of a topic, and is called once for each topic. ``send`` receives one
+    batch for each of several partitions.
     """
 
     def __init__(
         self, partitions: Callable[[str], int], send: Callable[[Mapping[TopicPartition, Records]], None]
     ) -> None:
-        self._partitions, self._send = partitions, send
+        self._partitions, self._send = cache(partitions), send
         self._waiting: list[pa.RecordBatch] = []
         self._size = 0
         self._turns: dict[str, int] = {}

@@ -9,22 +9,21 @@ empty topic, and audit it where that matters.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
-from odradek.pipeline.cluster_client import ClusterClient
+from odradek.pipeline.cluster_client import ClusterClient, TopicPartition
 from odradek.pipeline.jobs.logs import LogPlace, readable_topics
 from odradek.pipeline.jobs.report import records_by_second
 from odradek.pipeline.jobs.transactions import with_outcome
-from odradek.protocol.record_batch import build_batch
-from odradek.protocol.records import Record
+from odradek.protocol.record_batch import assemble
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-_BATCH_BYTES = 256 * 1024
-_RECORD_OVERHEAD = 64
+    from odradek.pipeline.record_bytes import Records
+
 _RESULT = "topic string, partition int, records bigint, batches bigint, first_offset bigint, archived_topic string"
 
 
@@ -86,15 +85,21 @@ def replay(
     def write(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
+        from odradek.pipeline.sink_rows import Outgoing
+
         with ClusterClient(bootstrap_servers, security=security) as target:
-            results = list(_write_all(target, names, (row for chunk in chunks for row in chunk.to_pylist())))
-        if results:
+            replayed = _Replayed(target, names)
+            outgoing = Outgoing(replayed.partitions, replayed.send)
+            for chunk in chunks:
+                outgoing.add(chunk)
+            outgoing.flush()
+        if results := replayed.rows():
             text, count = pyarrow.string(), pyarrow.int64()
             kinds = (text, pyarrow.int32(), count, count, count, text)
             columns = [
                 pyarrow.array(column, kind) for column, kind in zip(zip(*results, strict=True), kinds, strict=True)
             ]
-            yield pyarrow.RecordBatch.from_arrays(columns, names=list(_Written._fields))
+            yield pyarrow.RecordBatch.from_arrays(columns, names=[column.split()[0] for column in _RESULT.split(", ")])
 
     written = columns.mapInArrow(write, _RESULT).collect()
     return spark.createDataFrame(written, _RESULT)
@@ -124,63 +129,30 @@ def _check_archive(spark: SparkSession, folder: str) -> None:
         raise ValueError(f"{folder} is no archive: its files have no column {', '.join(missing)}")
 
 
-class _Written(NamedTuple):
-    """The outcome for a partition: a row of the result."""
+class _Replayed:
+    """Writes batches of archived partitions to their topics, and counts them."""
 
-    topic: str
-    partition: int
-    records: int
-    batches: int
-    first_offset: int
-    archived_topic: str
+    def __init__(self, client: ClusterClient, names: Mapping[str, str]) -> None:
+        self._client, self._names = client, names
+        self._counts: dict[TopicPartition, tuple[int, int, int]] = {}
 
+    def partitions(self, topic: str) -> int:
+        """The partition count of the target of an archived topic."""
+        name = self._names.get(topic, topic)
+        return len(self._client.topics([name])[name])
 
-def _write_all(client: ClusterClient, names: Mapping[str, str], rows: Iterable[dict[str, Any]]) -> Iterator[_Written]:
-    """Write rows that are ordered by partition. Returns a result for each partition."""
-    current: tuple[str, int] | None = None
-    writer: _PartitionWriter | None = None
-    for row in rows:
-        if (row["topic"], row["partition"]) != current:
-            if writer is not None:
-                yield writer.finish()
-            current = row["topic"], row["partition"]
-            writer = _PartitionWriter(client, names, *current)
-        assert writer is not None
-        writer.add(row)
-    if writer is not None:
-        yield writer.finish()
+    def send(self, batches: Mapping[TopicPartition, Records]) -> None:
+        """Write a batch to each partition. The keys name archived topics."""
+        for place, (body, count, first, latest) in batches.items():
+            topic, partition = place
+            batch = assemble(0, 0, (0, count - 1, first, latest, -1, -1, -1, count), body)
+            offset = self._client.produce(self._names.get(topic, topic), partition, batch)
+            records, number, first_offset = self._counts.get(place, (0, 0, offset))
+            self._counts[place] = records + count, number + 1, first_offset
 
-
-class _PartitionWriter:
-    """Records of one partition, sent in batches."""
-
-    def __init__(self, client: ClusterClient, names: Mapping[str, str], archived_topic: str, partition: int) -> None:
-        self._client, self._archived_topic, self._partition = client, archived_topic, partition
-        self._topic = names.get(archived_topic, archived_topic)
-        self._waiting: list[Record] = []
-        self._size = self._records = self._batches = 0
-        self._first_offset = -1
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        headers = tuple((header["key"], header["value"]) for header in row["headers"] or ())
-        self._waiting.append(Record(0, row["timestamp_ms"], row["key"], row["value"], headers))
-        self._size += len(row["key"] or b"") + len(row["value"] or b"") + _RECORD_OVERHEAD
-        if self._size >= _BATCH_BYTES:
-            self._send()
-
-    def _send(self) -> None:
-        offset = self._client.produce(self._topic, self._partition, build_batch(self._waiting))
-        if not self._batches:
-            self._first_offset = offset
-        self._records += len(self._waiting)
-        self._batches += 1
-        self._waiting, self._size = [], 0
-
-    def finish(self) -> _Written:
-        if self._waiting:
-            self._send()
-        counts = self._records, self._batches, self._first_offset
-        return _Written(self._topic, self._partition, *counts, self._archived_topic)
+    def rows(self) -> list[tuple[str, int, int, int, int, str]]:
+        """The rows of the result."""
+        return [(self._names.get(topic, topic), index, *each, topic) for (topic, index), each in self._counts.items()]
 
 
 _IN_BATCH_HEADERS = ("topic", "partition", "base_offset", "producer_id", "transactional", "control")

@@ -72,7 +72,9 @@ T = 1_700_000_000_000
 
 def send(broker: odradek.KafkaBroker, partition: int, *values: str, transactional_id: str | None = None) -> Producer:
     """Write to a partition; in a transaction that stays open, if there is an id for it."""
-    config = {} if transactional_id is None else {"transactional.id": transactional_id}
+    config: dict[str, Any] = {}
+    if transactional_id is not None:  # a slow machine must not reach the time-out of an open transaction
+        config = {"transactional.id": transactional_id, "transaction.timeout.ms": 900_000}
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, **config})
     if transactional_id is not None:
         producer.init_transactions(30)
