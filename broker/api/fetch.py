@@ -179,6 +179,7 @@ FIRST_VERSION_WITH_TOPIC_ID: Final = 13
 _FIRST_VERSION_WITH_LEADER: Final = 16
 _LEADER_ERRORS: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 _EMPTY: Final = b""
+_UNKNOWN_PARTITION: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # read with each partition
 
 # Shared by all answers without an error: made once, never changed.
 _NOT_DIVERGING: Final = EpochEndOffset()
@@ -335,7 +336,7 @@ class FetchWork(ParkedInPartitions):
         elif self.waited:
             return None
         topics = self.ctx.services.topics
-        item.error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        item.error = _UNKNOWN_PARTITION
         if self.by_id:
             topic = topics.by_id(item.topic)  # type: ignore[arg-type]
             if topic is None:

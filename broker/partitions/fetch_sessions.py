@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -23,6 +23,7 @@ MAX_EPOCH = 0x7FFFFFFF
 EVICTION_MS = 120_000
 """A session unused for so long gives way to any new one; one that lived so long gives way to a larger one."""
 
+_NONE: Final = ErrorCode.NONE  # compiled code that reads an attribute of an Enum class looks it up each time
 _PLACES = 8
 _IDS_IN_A_PLACE = 0x7FFFFFFF // _PLACES
 
@@ -56,7 +57,7 @@ class FetchItem:
         self.index = asked.partition
         self.name: str | None = None
         self.partition: Partition | None = None
-        self.error = ErrorCode.NONE
+        self.error = _NONE
         self.high_watermark = -1
         self.log_start_offset = -1
         self.update(asked)
