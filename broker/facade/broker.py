@@ -118,9 +118,13 @@ class Broker(Named):
         client waits less, see docs/testing.md. ``java`` and ``franz-go-env`` also get the URL of the schema registry;
         librdkafka would refuse it. The values contain secrets. Raises ValueError for an unknown client or user.
         """
-        from odradek.broker.facade.client_configs import Access, client_config, registry_config
+        from odradek.broker.facade.client_configs import CLIENTS, Access, client_config, registry_config
 
         servers, registry = self.bootstrap_servers, self._cluster.schema_registry
+        if self._secured is None and user is not None:
+            why = "the broker has no users, start it with security=Security(users={...})"
+            meant = f" (did you mean client={user!r}?)" if user in CLIENTS else ""
+            raise ValueError(f"user={user!r}: {why}{meant}")
         access = Access(servers) if self._secured is None else self._secured.access(servers, user, mechanism)
         config = client_config(access, client, fast=fast)
         return config if registry is None else config | registry_config(registry.url, client)

@@ -43,9 +43,9 @@ def client_config(access: Access, client: str, *, fast: bool = False) -> dict[st
 
     Raises ValueError for an unknown client.
     """
-    render = _RENDERED.get(client)
+    render = CLIENTS.get(client)
     if render is None:
-        raise ValueError(f"client={client!r}: expected one of {', '.join(_RENDERED)}")
+        raise ValueError(f"client={client!r}: expected one of {', '.join(CLIENTS)}")
     return {**render(access), **_FAST.get(client, {})} if fast else render(access)
 
 
@@ -175,7 +175,7 @@ def _environment(access: Access) -> dict[str, Any]:
     return {name: str(value) for name, value in values.items() if value is not None}
 
 
-_RENDERED = {
+CLIENTS = {
     "confluent": _librdkafka,
     "kcat": _librdkafka,
     "kafka-python": _kafka_python,

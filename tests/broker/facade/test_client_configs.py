@@ -9,6 +9,7 @@ import pytest
 
 from odradek.broker.facade.client_configs import Access, client_config
 from odradek.broker.facade.security_settings import Certificates
+from odradek.broker.facade.threaded import KafkaBroker
 
 PLAIN = Access("a:1,b:2")
 SCRAM = Access("a:1", "SASL_SSL", "SCRAM-SHA-256", "alice", 'se"cret', Path("/ca.pem"))
@@ -111,3 +112,8 @@ def test_an_unknown_client_is_named_with_the_known_ones() -> None:
 
 def test_no_repr_shows_the_password() -> None:
     assert "se" not in repr(SCRAM).replace("SASL_SSL", "")
+
+
+def test_client_config_refuses_a_user_where_there_are_none() -> None:
+    with KafkaBroker() as broker, pytest.raises(ValueError, match=r"did you mean client='kafka-python'\?"):
+        broker.client_config("kafka-python")
