@@ -213,7 +213,7 @@ def test_every_node_of_a_cluster_is_secured() -> None:
 def test_a_broker_without_security_gives_its_address() -> None:
     with KafkaBroker() as broker:
         assert broker.client_config() == {"bootstrap.servers": broker.bootstrap_servers}
-        assert broker.client_config("anyone", "java") == {"bootstrap.servers": broker.bootstrap_servers}
+        assert broker.client_config(client="java") == {"bootstrap.servers": broker.bootstrap_servers}
         assert broker.denied == []
 
 
