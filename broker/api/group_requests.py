@@ -10,6 +10,7 @@ from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommi
 from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.parked_request import Later, later
+from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_text, java_order
@@ -101,7 +102,8 @@ class PartitionAnswers:
         self, ctx: RequestContext, topics: Sequence[Any], new_topic: Any, new_partition: Any, *, by_id: bool = False
     ) -> None:
         """`by_id`: topics are named by their ids. `new_topic` and `new_partition` make the rows of the response."""
-        self.taken: list[tuple[Topic, Any]] = []
+        taken: list[tuple[Topic, Any]] = []
+        self.taken = taken
         self._slots: list[Any] = []
         refused: list[tuple[Hashable, Any]] = []
         accepted: list[tuple[Hashable, Any]] = []
@@ -110,22 +112,23 @@ class PartitionAnswers:
         for asked, (name, topic) in zip(topics, found, strict=True):
             refusal = _UNKNOWN_ID if name is None else _UNKNOWN if name in readable else _REFUSED
             end = 0 if topic is None or name not in readable else len(topic.partitions)
-            known, unknown = [], []
+            known: list[Any] = []
+            unknown: list[Any] = []
             for each in asked.partitions:
-                row = new_partition(each.partition_index)
-                if topic is not None and 0 <= each.partition_index < end:
+                index: int = each.partition_index
+                row = new_partition(index)
+                if topic is not None and 0 <= index < end:
                     known.append(row)
-                    self.taken.append((topic, each))
+                    taken.append((topic, each))
                 else:
                     row.error_code = refusal
                     unknown.append(row)
             self._slots += known
-            for rows, part, is_named in ((unknown, refused, not end), (known, accepted, False)):
-                if rows or is_named:
-                    answer = new_topic(name=asked.name, partitions=rows)
-                    if by_id:
-                        answer.topic_id = asked.topic_id
-                    part.append((asked.topic_id if by_id else asked.name, answer))
+            key = asked.topic_id if by_id else asked.name
+            if unknown or not end:
+                refused.append((key, _named(new_topic, asked, unknown, by_id)))
+            if known:
+                accepted.append((key, _named(new_topic, asked, known, by_id)))
         self.topics = merged(refused, accepted)
 
     def offsets(self) -> list[OffsetToCommit]:
@@ -158,7 +161,16 @@ class PartitionAnswers:
             codes = ctx.services.groups().begin(command.group_id, command, ctx.node)
         except KafkaError as error:
             return self.refused(response, error)
-        return later(codes, partial(self.decided, response), partial(self.refused, response))
+        if isinstance(codes, ReplySlot):
+            return later(codes, partial(self.decided, response), partial(self.refused, response))
+        return self.decided(response, codes)
+
+
+def _named(new_topic: Any, asked: Any, rows: list[Any], by_id: bool) -> Any:
+    """The answer to a topic of the request, by its name or its id."""
+    if by_id:
+        return new_topic(name=asked.name, topic_id=asked.topic_id, partitions=rows)
+    return new_topic(name=asked.name, partitions=rows)
 
 
 def topic_of(ctx: RequestContext, asked: str | bytes) -> tuple[str | None, Topic | None]:
