@@ -466,7 +466,7 @@ class EpochKind(ABC):
 
     # -- heartbeats
 
-    def heartbeat(self, command: Any, now_ms: int) -> Outcome[Any]:
+    def heartbeat(self, command: MemberHeartbeat, now_ms: int) -> Outcome[Any]:
         """Decide on a `MemberHeartbeat`.
 
         Most say nothing new, and come from members that have their whole assignment: these get their answer at once,
@@ -474,7 +474,7 @@ class EpochKind(ABC):
         """
         group_id, request = command.group_id, command.request
         epoch: int = request.member_epoch
-        group = self._live(group_id)
+        group: EpochGroup | None = self._live(group_id)
         if group is not None:
             member = group.members.get(request.member_id)
             if member is not None and member.epoch == epoch and self._is_unchanged(group, member, command, now_ms):

@@ -84,6 +84,7 @@ from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription, dec
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     Assignment,
+    ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     ResponseTopicPartitions,
 )
@@ -146,12 +147,21 @@ class ConsumerKind(EpochKind):
     # -- heartbeats
 
     def _is_unchanged(self, group: ConsumerGroup, member: Member, command: ConsumerGroupHeartbeat, now_ms: int) -> bool:
-        instance_id = command.request.instance_id
+        request: ConsumerGroupHeartbeatRequest = command.request
+        instance_id = request.instance_id
         return (
             command.says_nothing
             and _is_same(member, command)
             and group.rests(member, now_ms)
             and (instance_id is None or group.static_ids.get(instance_id) == member.member_id)
+        )
+
+    def _response(self, group: ConsumerGroup, member: Member) -> ConsumerGroupHeartbeatResponse:
+        """See `EpochKind`. Compiled code makes a response of a known class in half the time."""
+        return ConsumerGroupHeartbeatResponse(
+            member_id=member.member_id,
+            member_epoch=member.epoch,
+            heartbeat_interval_ms=self.configs.heartbeat_interval_ms(group.group_id),
         )
 
     def _new_step(self, group: ConsumerGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> ConsumerStep:
@@ -284,7 +294,8 @@ def _is_same(member: Member, command: ConsumerGroupHeartbeat) -> bool:
     """Whether the heartbeat is from the member's client id, host and instance, and the member has the consumer
     protocol.
     """
-    instance_id = command.request.instance_id
+    request: ConsumerGroupHeartbeatRequest = command.request
+    instance_id = request.instance_id
     return (
         member.client_id == command.sender.client_id
         and member.client_host == command.sender.host
