@@ -71,7 +71,7 @@ from struct import Struct, error as struct_error, pack, unpack_from
 from typing import Any, Final
 
 from odradek.protocol.codec_parts import (
-    BYTE, WINDOW, check_count, explained, int8_at, int16_at, int32_at, int64_at, long_length, long_string,
+    BYTE, SMALL, WINDOW, check_count, explained, int8_at, int16_at, int32_at, int64_at, long_length, long_string,
     put_records, refuse, text_at, uint16_at
 )
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError

@@ -17,6 +17,7 @@ from odradek.protocol.varint import MAX_ELEMENTS, MAX_STRING_BYTES, read_compact
 __all__ = [
     "BYTE",
     "ENCODING_ERRORS",
+    "SMALL",
     "WINDOW",
     "Part",
     "ProtocolError",
@@ -41,6 +42,8 @@ __all__ = [
 
 WINDOW: Final = 4096
 """Bytes that are copied at a time from a request with records: these stay where they are."""
+SMALL: Final = 1024
+"""Records of so many bytes are copied: a view costs more."""
 BYTE: Final[list[bytes]] = [bytes((value,)) for value in range(128)]
 
 

@@ -167,9 +167,9 @@ class DecoderSource(Source):
 
     The typed form is for mypyc. It reads numbers without `struct`, and makes a message when it has the fields. It
     refuses without words: the plain form reads the same bytes again, and what it says counts. A message with record
-    fields is read from copies of a few bytes (`WINDOW`): the first ones, and those after long records. `base` is the
-    place of the copy `buf` in `source`, and `last` the end of `source` in `buf`. A message with so many bytes between
-    records that a copy ends is also left to the plain form.
+    fields is read from `bytes`, or from copies of a few bytes (`WINDOW`): the first ones, and those after long records.
+    Short records are a slice of `buf`. `base` is the place of `buf` in `data`, and `last` the end of `data` in `buf`.
+    A message with so many bytes between records that a copy ends is also left to the plain form.
     """
 
     def __init__(self, body: p.StructBody, *, typed: bool = False) -> None:
@@ -204,12 +204,16 @@ class DecoderSource(Source):
 
     def _typed_head(self) -> None:
         if self._windows:
-            self.add("source = data if isinstance(data, memoryview) else memoryview(data)")
-            self.add("base: i64 = offset", "buf = bytes(source[base : base + WINDOW])", "pos: i64 = 0")
-            self.add("last: i64 = len(source) - base")
+            self.add("base: i64 = 0", "pos: i64 = offset", "last: i64 = len(data)")
+            self.add("if isinstance(data, bytes):", "    buf = data", "elif last <= WINDOW:", "    buf = bytes(data)")
+            with self.block("else:"):
+                self._next_window()
         else:
             self.add("buf = data if isinstance(data, bytes) else bytes(data)", "pos: i64 = offset")
         self.add("end: i64 = len(buf)", "left: i64 = most")
+
+    def _next_window(self) -> None:
+        self.add("base += pos", "last -= pos", "pos = 0", "buf = bytes(memoryview(data)[base : base + WINDOW])")
 
     def _refuse(self, words: str) -> None:
         self.add("raise IndexError" if self._typed else words)
@@ -255,11 +259,13 @@ class DecoderSource(Source):
             else:
                 self._sized(body, target, what, self._text, long="long_string")
         elif isinstance(body, p.RecordData):
-            piece = "source[base + pos : base + {0}]" if self._windows else "buf[pos:{0}]"
+            piece = "buf[pos:{0}]"
+            if self._windows:
+                piece += " if {0} <= end and {0} - pos <= SMALL else memoryview(data)[base + pos : base + {0}]"
             self._sized(body, target, what, piece, last=self._last)
             if self._windows:
                 with self.block("if last > end and end - pos < WINDOW // 8:"):
-                    self.add("base += pos", "last -= pos", "pos = 0", "buf = bytes(source[base : base + WINDOW])")
+                    self._next_window()
                     self.add("end = len(buf)")
         elif isinstance(body, p.Blob):
             self._sized(body, target, what, "bytes(buf[pos:{0}])")

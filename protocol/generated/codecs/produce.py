@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from odradek.protocol.codec_parts import (
     BYTE,
+    SMALL,
     WINDOW,
     check_count,
     explained,
@@ -55,11 +56,18 @@ def decode_produce_request_0(
     version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ProduceRequest, int]:
     try:
-        source = data if isinstance(data, memoryview) else memoryview(data)
-        base: i64 = offset
-        buf = bytes(source[base : base + WINDOW])
-        pos: i64 = 0
-        last: i64 = len(source) - base
+        base: i64 = 0
+        pos: i64 = offset
+        last: i64 = len(data)
+        if isinstance(data, bytes):
+            buf = data
+        elif last <= WINDOW:
+            buf = bytes(data)
+        else:
+            base += pos
+            last -= pos
+            pos = 0
+            buf = bytes(memoryview(data)[base : base + WINDOW])
         end: i64 = len(buf)
         left: i64 = most
         o1_acks = int16_at(buf, pos)
@@ -102,13 +110,15 @@ def decode_produce_request_0(
                     e15: i64 = pos + n14
                     if e15 > last:
                         raise IndexError
-                    o13_records = source[base + pos : base + e15]
+                    o13_records = (
+                        buf[pos:e15] if e15 <= end and e15 - pos <= SMALL else memoryview(data)[base + pos : base + e15]
+                    )
                     pos = e15
                 if last > end and end - pos < WINDOW // 8:
                     base += pos
                     last -= pos
                     pos = 0
-                    buf = bytes(source[base : base + WINDOW])
+                    buf = bytes(memoryview(data)[base : base + WINDOW])
                     end = len(buf)
                 v12 = PartitionProduceData(index=o13_index, records=o13_records)
                 l10.append(v12)
@@ -125,11 +135,18 @@ def decode_produce_request_3(
     version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ProduceRequest, int]:
     try:
-        source = data if isinstance(data, memoryview) else memoryview(data)
-        base: i64 = offset
-        buf = bytes(source[base : base + WINDOW])
-        pos: i64 = 0
-        last: i64 = len(source) - base
+        base: i64 = 0
+        pos: i64 = offset
+        last: i64 = len(data)
+        if isinstance(data, bytes):
+            buf = data
+        elif last <= WINDOW:
+            buf = bytes(data)
+        else:
+            base += pos
+            last -= pos
+            pos = 0
+            buf = bytes(memoryview(data)[base : base + WINDOW])
         end: i64 = len(buf)
         left: i64 = most
         n2 = int16_at(buf, pos)
@@ -180,13 +197,15 @@ def decode_produce_request_3(
                     e17: i64 = pos + n16
                     if e17 > last:
                         raise IndexError
-                    o15_records = source[base + pos : base + e17]
+                    o15_records = (
+                        buf[pos:e17] if e17 <= end and e17 - pos <= SMALL else memoryview(data)[base + pos : base + e17]
+                    )
                     pos = e17
                 if last > end and end - pos < WINDOW // 8:
                     base += pos
                     last -= pos
                     pos = 0
-                    buf = bytes(source[base : base + WINDOW])
+                    buf = bytes(memoryview(data)[base : base + WINDOW])
                     end = len(buf)
                 v14 = PartitionProduceData(index=o15_index, records=o15_records)
                 l12.append(v14)
@@ -205,11 +224,18 @@ def decode_produce_request_9(
     version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ProduceRequest, int]:
     try:
-        source = data if isinstance(data, memoryview) else memoryview(data)
-        base: i64 = offset
-        buf = bytes(source[base : base + WINDOW])
-        pos: i64 = 0
-        last: i64 = len(source) - base
+        base: i64 = 0
+        pos: i64 = offset
+        last: i64 = len(data)
+        if isinstance(data, bytes):
+            buf = data
+        elif last <= WINDOW:
+            buf = bytes(data)
+        else:
+            base += pos
+            last -= pos
+            pos = 0
+            buf = bytes(memoryview(data)[base : base + WINDOW])
         end: i64 = len(buf)
         left: i64 = most
         n2: i64 = buf[pos]
@@ -272,13 +298,15 @@ def decode_produce_request_9(
                     e17: i64 = pos + n16 - 1
                     if e17 > last:
                         raise IndexError
-                    o15_records = source[base + pos : base + e17]
+                    o15_records = (
+                        buf[pos:e17] if e17 <= end and e17 - pos <= SMALL else memoryview(data)[base + pos : base + e17]
+                    )
                     pos = e17
                 if last > end and end - pos < WINDOW // 8:
                     base += pos
                     last -= pos
                     pos = 0
-                    buf = bytes(source[base : base + WINDOW])
+                    buf = bytes(memoryview(data)[base : base + WINDOW])
                     end = len(buf)
                 v14 = o15 = PartitionProduceData(index=o15_index, records=o15_records)
                 if buf[pos]:
@@ -315,11 +343,18 @@ def decode_produce_request_13(
     version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ProduceRequest, int]:
     try:
-        source = data if isinstance(data, memoryview) else memoryview(data)
-        base: i64 = offset
-        buf = bytes(source[base : base + WINDOW])
-        pos: i64 = 0
-        last: i64 = len(source) - base
+        base: i64 = 0
+        pos: i64 = offset
+        last: i64 = len(data)
+        if isinstance(data, bytes):
+            buf = data
+        elif last <= WINDOW:
+            buf = bytes(data)
+        else:
+            base += pos
+            last -= pos
+            pos = 0
+            buf = bytes(memoryview(data)[base : base + WINDOW])
         end: i64 = len(buf)
         left: i64 = most
         n2: i64 = buf[pos]
@@ -376,13 +411,15 @@ def decode_produce_request_13(
                     e15: i64 = pos + n14 - 1
                     if e15 > last:
                         raise IndexError
-                    o13_records = source[base + pos : base + e15]
+                    o13_records = (
+                        buf[pos:e15] if e15 <= end and e15 - pos <= SMALL else memoryview(data)[base + pos : base + e15]
+                    )
                     pos = e15
                 if last > end and end - pos < WINDOW // 8:
                     base += pos
                     last -= pos
                     pos = 0
-                    buf = bytes(source[base : base + WINDOW])
+                    buf = bytes(memoryview(data)[base : base + WINDOW])
                     end = len(buf)
                 v12 = o13 = PartitionProduceData(index=o13_index, records=o13_records)
                 if buf[pos]:
