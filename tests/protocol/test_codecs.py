@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from odradek._compiled import compiled
-from odradek.protocol.codec_parts import WINDOW, encode_whole
+from odradek.protocol.codec_parts import SMALL, WINDOW, encode_whole
 from odradek.protocol.compiler import compile_decoder, compile_encoder
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.file_slice import Part, joined
@@ -166,8 +166,8 @@ def spoilt(value: VersionedMessage) -> list[Any]:
     return found
 
 
-def test_records_are_slices_of_what_was_received() -> None:
-    """In a frame of one window, and of many."""
+def test_long_records_are_slices_of_what_was_received() -> None:
+    """In a frame of one window, and of many. Short ones may be copies."""
     for size in (100, 3 * WINDOW):
         records = [bytes([number]) * size for number in range(3)]
         partitions = [PartitionProduceData(index=index, records=each) for index, each in enumerate(records)]
@@ -178,7 +178,7 @@ def test_records_are_slices_of_what_was_received() -> None:
         request, end = decode(memoryview(frame))
         views = [each.records for each in request.topic_data[0].partition_data]
         assert [bytes(view) for view in views] == records
-        assert all(isinstance(view, memoryview) and view.obj is frame for view in views)
+        assert size <= SMALL or all(isinstance(view, memoryview) and view.obj is frame for view in views)
         assert end == len(frame)
 
 

@@ -71,7 +71,7 @@ async def test_others_are_served_while_many_topics_are_described(cluster: Cluste
         nursery.cancel_scope.cancel()
     assert served > 2
     assert codes(response) == [(0, name) for name in cluster.services.image.topics]
-    assert ask(cluster, MetadataRequest(None), 12) == response, "it is kept"
+    assert await ask_patiently(cluster, MetadataRequest(None), 12) == response
     cluster.create_topic("one-more")
     assert len((await ask_patiently(cluster, MetadataRequest(None), 12)).topics) == len(response.topics) + 1
 
