@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import trio
 
@@ -473,7 +473,7 @@ def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals | Coroutine
         [(partition.topic.name, partition.index) for partition, _ in unknown],
         Support.of_produce(ctx.api_version),
     )
-    coordinators: Any = services.transactions()  # not its class: tests have another one
+    coordinators: Any = cast(Any, services.transactions)()  # not its class: tests have another one
     asked: Refusals | Coroutine[Any, Any, Refusals] = coordinators.verify_append(claim, ctx.node.id)
     return asked
 
@@ -500,7 +500,7 @@ async def verify_patiently(ctx: RequestContext, request: ProduceRequest) -> Refu
 
     Nothing can happen between the last answer and an append that follows at once: neither awaits.
     """
-    coordinators: Any = ctx.services.transactions()
+    coordinators: Any = cast(Any, ctx.services.transactions)()
     began_ms = ctx.services.clock.now_ms()
     while True:
         may_go_on = await coordinators.verifier.wait_to_retry(began_ms)
