@@ -30,7 +30,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tests/broker/api/test_transactions.py",
     **dict.fromkeys(
         ["pipeline/project/try_it.py", "pipeline/project/transformations/kafka.py"],
-        "written into a project, which runs in tests/pipeline/test_declarative.py",
+        "written into a project, which runs in tests/pipeline/test_flows.py",
     ),
     "pipeline/record_columns.py": "its columns are compared with the codec in tests/pipeline/test_rows.py",
 }
