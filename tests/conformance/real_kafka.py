@@ -160,7 +160,7 @@ def free_ports(count: int) -> list[int]:
     A JVM takes seconds to come to its ports: one out of the clients' range could be a client's by then.
     """
     found: list[int] = []
-    for port in random.SystemRandom().sample(range(15_000, 32_000), 1000):  # tests seed the usual one
+    for port in random.sample(range(15_000, 32_000), 1000):
         with socket.socket() as attempt:
             try:
                 attempt.bind(("127.0.0.1", port))

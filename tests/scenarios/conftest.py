@@ -21,8 +21,14 @@ def pytest_configure(config: pytest.Config) -> None:
     asked.register(config)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     of_clients(items, os.path.dirname(__file__))
+    if config.pluginmanager.hasplugin("rerunfailures"):
+        # A broker that is started from a file is told its ports before; another program may take one meanwhile.
+        again = pytest.mark.flaky(reruns=2, only_rerun="Address already in use")
+        for item in items:
+            if item.get_closest_marker("clients"):
+                item.add_marker(again)
 
 
 @pytest.fixture(
