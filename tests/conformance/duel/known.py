@@ -110,9 +110,11 @@ KNOWN: tuple[Known, ...] = (
         parts=True,
     ),
     Known(
-        "JoinGroup(/errorCode)?",
+        "JoinGroup(/errorCode|/protocolName)?",
         "odradek answers requests that Kafka never answers: Produce with null records",
-        lambda difference, step: (_never_answered(difference, step) or difference.kafka == -1) and _offers_twice(step),
+        lambda difference, step: (
+            difference.kafka in ({"outcome": "no answer"}, -1, "roundrobin") and _offers_twice(step)
+        ),
         parts=True,
     ),
     Known(

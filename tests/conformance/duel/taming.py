@@ -24,6 +24,7 @@ def _session_timeout(value: int) -> int:
     return value if value < 100 or value >= 30_000 else 30_000
 
 
+_OWN = frozenset({"transactionalId", "groupId", "groups", "groupIds", "groupsNames"})
 _TAME: dict[str, Callable[[Any], Any]] = {
     "brokerId": _known_node,
     "controllerId": _known_node,
@@ -67,7 +68,7 @@ def _tamed(form: Any, reads: bool, name: str = "") -> Any:
         return _TAME[name](form)
     if isinstance(form, str) and form.startswith("__") and not reads:
         return "nope"
-    if name == "transactionalId" and form and "${" not in form:
+    if name in _OWN and isinstance(form, str) and form and "${" not in form:
         return f"{form} ${{run}}"  # else other conversations have it, too
     return form
 
