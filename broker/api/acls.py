@@ -37,7 +37,6 @@ from odradek.protocol.generated.messages.describe_acls import (
 )
 
 _UNKNOWN = 0
-_NO_AUTHORIZER = "No Authorizer is configured."
 
 
 @handles(DescribeAclsRequest, access=Whole(Operation.DESCRIBE))
