@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tests.conformance.duel.comparing import AGE, Difference
 from tests.conformance.duel.meaning import CONFIGS
@@ -12,7 +13,7 @@ from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.steps import Step
 
 CLIENT_METRICS = 16
-_NOT_COORDINATOR = 16
+NOT_COORDINATOR = 16
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ def _names(forms: list[Form]) -> set[str]:
     return {each["name"] for each in forms}
 
 
+def _repeats(named: list[Any]) -> bool:
+    """Whether something is in the list twice."""
+    return len(set(named)) < len(named)
+
+
 def names_twice(step: Step) -> bool:
     """Whether a Produce names a partition twice."""
     named = [
@@ -45,7 +51,7 @@ def names_twice(step: Step) -> bool:
         for topic in step.body["topicData"]
         for each in topic["partitionData"]
     ]
-    return len(set(named)) < len(named)
+    return _repeats(named)
 
 
 def _follows(difference: Difference, step: Step) -> bool:
@@ -66,13 +72,12 @@ def _alters_twice(step: Step) -> bool:
         (each["resourceType"] if each["resourceType"] in CONFIGS else 0, each["resourceName"])
         for each in step.body["resources"]
     ]
-    return len(set(named)) < len(named)
+    return _repeats(named)
 
 
 def _offers_twice(step: Step) -> bool:
     """Whether a JoinGroup names a protocol twice."""
-    names = [each["name"] for each in step.body["protocols"]]
-    return len(set(names)) < len(names)
+    return _repeats([each["name"] for each in step.body["protocols"]])
 
 
 def _never_answered(difference: Difference, step: Step) -> bool:
@@ -294,7 +299,7 @@ CHANCE: tuple[Known, ...] = (
     Known(
         "(Initialize|Read|Write|Delete)ShareGroupState(Summary)?/.*",
         "Which node coordinates a share partition depends on the random id of its topic.",
-        lambda difference, step: _NOT_COORDINATOR in (difference.odradek, difference.kafka),
+        lambda difference, step: NOT_COORDINATOR in (difference.odradek, difference.kafka),
         parts=True,
         nodes=True,
     ),

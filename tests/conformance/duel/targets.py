@@ -14,6 +14,7 @@ from odradek.client_security.options import ClientSecurity
 from odradek.protocol.apis import API_BY_KEY
 from tests.conformance.duel.comparing import AGE
 from tests.conformance.duel.conversation import error_codes
+from tests.conformance.duel.known import NOT_COORDINATOR
 from tests.conformance.duel.nodes import both_clusters
 from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.side import Door, Side
@@ -62,7 +63,6 @@ RIGHTS: Mapping[str, str] = {
 }
 
 
-_NOT_COORDINATOR = 16
 _SHARE_FETCH = 78
 _KEEPS_DIRECTORIES = (4, 3)
 """Before that release odradek keeps its logs in memory."""
@@ -152,7 +152,7 @@ def _coordinators(side: Side, version: int, keys: list[str], kind: int) -> None:
 
 def _says(side: Side, api: str, version: int, form: Form, codes: set[int]) -> bool:
     """Whether all error codes are these; of several nodes, others may be the coordinators."""
-    return error_codes(side.ask(api, version, form)) - ({_NOT_COORDINATOR} if side.cluster else set()) <= codes
+    return error_codes(side.ask(api, version, form)) - ({NOT_COORDINATOR} if side.cluster else set()) <= codes
 
 
 def served_by_both(sides: tuple[Side, Side]) -> dict[str, tuple[int, int]]:
