@@ -116,8 +116,13 @@ class ClusterClient:
             connection.close()
         self._connections.clear()
 
-    def ask(self, request: Any) -> Any:
-        """The response of any broker to a repeatable request. ConnectionError if no broker answers."""
+    def ask(self, request: Any, *, at: tuple[str, int] | None = None) -> Any:
+        """The response of any broker to a repeatable request, or of the broker ``at`` an address.
+
+        ConnectionError if no broker answers.
+        """
+        if at is not None:
+            return self._ask(self._connection(at), request)
         return self._patiently(lambda: self._ask(self._any(), request))
 
     # -- who leads what
@@ -343,10 +348,10 @@ class ClusterClient:
 
         def ask() -> Any:
             try:
-                coordinator = self._coordinator(kind, key)
+                found = self.coordinator(kind, key)
             except KafkaError as error:
                 raise KafkaError(error.code, what) from None
-            answer = coordinator.request(request, max_version=max_version)
+            answer = self._connection((found.host, found.port)).request(request, max_version=max_version)
             for code in codes(answer):
                 if code:
                     raise KafkaError(ErrorCode(code), what)
@@ -354,11 +359,12 @@ class ClusterClient:
 
         return self._patiently(ask, _COORDINATOR_BUSY)
 
-    def _coordinator(self, kind: int, key: str) -> WireClient:
+    def coordinator(self, kind: int, key: str) -> Any:
+        """The response to FindCoordinator: node id, host and port. KafkaError while there is no coordinator."""
         found = self._any().request(FindCoordinatorRequest(key=key, key_type=kind), max_version=3)
         if found.error_code:
             raise KafkaError(ErrorCode(found.error_code), f"coordinator of {key}")
-        return self._connection((found.host, found.port))
+        return found
 
     # -- connections
 

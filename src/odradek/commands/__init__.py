@@ -134,21 +134,13 @@ def add_client_config(parser: argparse.ArgumentParser) -> None:
 
 
 def add_bootstrap_servers(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
-    """Declare the option of a cluster: (host, port) of the first address."""
+    """Declare the option of a cluster."""
     parser.add_argument(
         "--bootstrap-servers",
-        type=_first_address,
         required=required,
-        metavar="HOST:PORT",
-        help="a broker of the cluster; any Kafka will do",
+        metavar="HOST:PORT,...",
+        help="brokers of the cluster; any Kafka will do",
     )
-
-
-def _first_address(text: str) -> tuple[str, int]:
-    host, colon, port = text.partition(",")[0].strip().rpartition(":")
-    if not colon or not port.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text}: expected HOST:PORT")
-    return host.strip("[]"), int(port)
 
 
 def client_options(path: Path | None) -> dict[str, str]:

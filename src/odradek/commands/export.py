@@ -20,20 +20,19 @@ import trio
 
 from odradek.broker.config.broker_config import ConfigError, TopicConfig
 from odradek.broker.metadata.image import CONSUMER_OFFSETS, TRANSACTION_STATE
-from odradek.client_security.options import PLAIN_TEXT, ClientSecurity, SecurityOptionError
+from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.commands import CommandError, CommandParser, add_bootstrap_servers, add_client_config, client_security
-from odradek.commands.why import ClusterReader, check
+from odradek.commands.why import check
+from odradek.pipeline.cluster_client import EARLIEST, LATEST, ClusterClient, batches_between
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.generated.messages.metadata import MetadataResponseTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataResponseTopic
 from odradek.protocol.record_batch import iter_batches
 from odradek.registry.copying import RegistrySource, RegistrySourceError, registry_records
 from odradek.registry.records import TOPIC as SCHEMAS
 from odradek.registry.records import RegistryRecord
 from odradek.storage.checkpoint_files import LOG_START_OFFSETS
 from odradek.storage.partition_log import AppendOrigin
-from odradek.wire_client import WireClient, WireError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -67,14 +66,14 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy, and say what was copied."""
-    address = arguments.bootstrap_servers
-    if address is None and arguments.registry is None:
+    servers = arguments.bootstrap_servers
+    if servers is None and arguments.registry is None:
         raise CommandError("nothing to copy from: give --bootstrap-servers HOST:PORT, --registry URL, or both")
     try:
         registry = None if arguments.registry is None else RegistrySource(arguments.registry, arguments.registry_token)
         security = client_security(arguments.client_config)
-        report = export(arguments.directory, address, arguments.topic, security=security, registry=registry)
-    except (WireError, KafkaError, SecurityOptionError, RegistrySourceError) as error:
+        report = export(arguments.directory, servers, arguments.topic, security=security, registry=registry)
+    except (KafkaError, ValueError, RegistrySourceError) as error:
         raise CommandError(str(error)) from error
     for remark in report.remarks:
         print(remark, file=sys.stderr)
@@ -89,10 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 _TOPIC_RESOURCE = 2
 _DYNAMIC_TOPIC = 1
-_EARLIEST, _LATEST = -2, -1
-_READ_COMMITTED = 1
-_LAST_FETCH_BY_NAME = 12
-_FETCH_BYTES = 4 * 1024 * 1024
 _ZERO_ID = bytes(16)
 _APPEND_BYTES = 512 * 1024
 
@@ -109,30 +104,15 @@ class ExportReport:
     remarks: list[str] = field(default_factory=list)
 
 
-def _configs(source: ClusterReader, topic: str) -> dict[str, str]:
-    resource = DescribeConfigsResource(_TOPIC_RESOURCE, topic, None)
-    (result,) = source.first.request(DescribeConfigsRequest([resource])).results
+def _configs(client: ClusterClient, topic: str) -> dict[str, str]:
+    (result,) = client.ask(DescribeConfigsRequest([DescribeConfigsResource(_TOPIC_RESOURCE, topic, None)])).results
     check(result.error_code, f"configs of {topic}")
     return {c.name: c.value for c in result.configs if c.config_source == _DYNAMIC_TOPIC and c.value is not None}
 
 
-def _fetch(leader: WireClient, topic: str, index: int, offset: int) -> bytes | memoryview:
-    partition = FetchPartition(index, fetch_offset=offset, partition_max_bytes=_FETCH_BYTES)
-    request = FetchRequest(
-        max_wait_ms=500,
-        min_bytes=1,
-        max_bytes=_FETCH_BYTES,
-        isolation_level=_READ_COMMITTED,
-        topics=[FetchTopic(topic, partitions=[partition])],
-    )
-    answer = leader.request(request, max_version=_LAST_FETCH_BY_NAME).responses[0].partitions[0]
-    check(answer.error_code, f"{topic}-{index} at offset {offset}")
-    return answer.records or b""
-
-
 def export(
     directory: Path,
-    address: tuple[str, int] | None,
+    bootstrap_servers: str | None,
     topics: Sequence[str] = (),
     progress: Callable[[str], None] = print,
     security: ClientSecurity = PLAIN_TEXT,
@@ -140,23 +120,21 @@ def export(
 ) -> ExportReport:
     """Copy a cluster, a schema registry or both into `directory`, which must not exist or be empty.
 
-    `address`: host and port of the cluster. `topics`: only these (and the committed offsets); all when empty.
+    `bootstrap_servers`: brokers of the cluster. `topics`: only these (and the committed offsets); all when empty.
     `security`: how to log in. `registry`: its schemas become the topic `_schemas`, in the place of the cluster's.
-    Raises WireError, KafkaError, RegistrySourceError or StorageError; `directory` then holds what was copied so far.
+    Raises OSError, KafkaError, RegistrySourceError or StorageError; `directory` then holds what was copied so far.
     """
     if directory.exists() and os.listdir(directory):
-        raise WireError(f"{directory} is not empty")
+        raise FileExistsError(f"{directory} is not empty")
     schemas = [] if registry is None else registry_records(registry, progress)
-    source = None if address is None else ClusterReader(*address, security)
-    try:
-        return trio.run(_export, source, directory, topics, schemas, progress)
-    finally:
-        if source is not None:
-            source.close()
+    if bootstrap_servers is None:
+        return trio.run(_export, None, directory, topics, schemas, progress)
+    with ClusterClient(bootstrap_servers, security=security) as client:
+        return trio.run(_export, client, directory, topics, schemas, progress)
 
 
 async def _export(
-    source: ClusterReader | None,
+    client: ClusterClient | None,
     directory: Path,
     names: Sequence[str],
     schemas: Sequence[RegistryRecord],
@@ -166,19 +144,19 @@ async def _export(
 
     report = ExportReport()
     left_out = {TRANSACTION_STATE, SCHEMAS} if schemas else {TRANSACTION_STATE}
-    there = [] if source is None else source.metadata.topics
+    there = [] if client is None else client.ask(MetadataRequest(topics=None)).topics
     for topic in there:
         check(topic.error_code, f"topic {topic.name}")
     found = [topic for topic in there if topic.name not in left_out]
     missing = set(names) - {topic.name for topic in found}
     if missing:
-        raise WireError(f"no such topic: {', '.join(sorted(missing))}")
+        raise ValueError(f"no such topic: {', '.join(sorted(missing))}")
     cluster = Cluster(data_dir=directory)
     async with cluster.run():
         for topic in found:
-            assert source is not None
+            assert client is not None
             if not names or topic.name in names or topic.name == CONSUMER_OFFSETS:
-                _copy_topic(cluster, source, topic, report)
+                _copy_topic(cluster, client, topic, report)
                 count = len(topic.partitions)
                 progress(f"{topic.name}: {count} partition{'s' if count > 1 else ''}")
                 await trio.lowlevel.checkpoint()
@@ -202,42 +180,34 @@ def _write_schemas(cluster: Cluster, schemas: Sequence[RegistryRecord], report: 
     report.schemas = sum(each.kind == "SCHEMA" for each in schemas)
 
 
-def _copy_topic(cluster: Cluster, source: ClusterReader, topic: MetadataResponseTopic, report: ExportReport) -> None:
+def _copy_topic(cluster: Cluster, client: ClusterClient, topic: MetadataResponseTopic, report: ExportReport) -> None:
     name = topic.name or ""
-    overrides = _usable(_configs(source, name), name, report)
+    overrides = _usable(_configs(client, name), name, report)
     topic_id = topic.topic_id if topic.topic_id != _ZERO_ID else os.urandom(16)
     partitions = sorted(topic.partitions, key=lambda partition: partition.partition_index)
     first_node = next(iter(cluster.nodes))
     copy = cluster.adopt_topic(name, topic_id, [[first_node]] * len(partitions), overrides)
     assert cluster.directory is not None
     assert cluster.directory.backend is not None
-    for described, partition in zip(partitions, copy.partitions, strict=True):
-        leader = source.client(described.leader_id)
-        start = source.offset(leader, name, partition.index, _EARLIEST, _READ_COMMITTED)
-        end = source.offset(leader, name, partition.index, _LATEST, _READ_COMMITTED)
-        cluster.directory.backend.set_offset(LOG_START_OFFSETS, (name, partition.index), start)
-        _copy_records(cluster, leader, partition, start, end, report)
+    places = [(name, partition.index) for partition in copy.partitions]
+    starts = client.offsets(dict.fromkeys(places, EARLIEST), read_committed=True)
+    ends = client.offsets(dict.fromkeys(places, LATEST), read_committed=True)
+    for place, partition in zip(places, copy.partitions, strict=True):
+        cluster.directory.backend.set_offset(LOG_START_OFFSETS, place, starts[place])
+        _copy_records(cluster, client, partition, starts[place], ends[place], report)
     report.topics += 1
     report.partitions += len(partitions)
 
 
 def _copy_records(
-    cluster: Cluster, leader: WireClient, partition: Partition, start: int, end: int, report: ExportReport
+    cluster: Cluster, client: ClusterClient, partition: Partition, start: int, end: int, report: ExportReport
 ) -> None:
-    name, offset = partition.topic.name, start
-    while offset < end:
-        batches = [
-            batch
-            for batch in iter_batches(_fetch(leader, name, partition.index, offset))
-            if batch.last_offset >= offset and batch.base_offset < end
-        ]
-        if not batches:
-            break
-        for batch in batches:
-            partition.append(batch.data, now_ms=cluster.clock.now_ms(), origin=AppendOrigin.REPLICATION)
-            report.batches += 1
-            report.size_bytes += batch.size_bytes
-        offset = batches[-1].next_offset
+    for fetched in batches_between(client, partition.topic.name, partition.index, start, end, read_committed=True):
+        for batch in iter_batches(fetched.records):
+            if batch.base_offset < end:
+                partition.append(batch.data, now_ms=cluster.clock.now_ms(), origin=AppendOrigin.REPLICATION)
+                report.batches += 1
+                report.size_bytes += batch.size_bytes
     if partition.log.log_start_offset < start <= partition.log.log_end_offset:
         partition.delete_records(start)
 

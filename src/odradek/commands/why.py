@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from odradek.broker.facade.groups.info import GroupInfo, MemberInfo, OffsetInfo
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.text import why_text
 from odradek.broker.facade.topics import PartitionInfo, TopicInfo
-from odradek.client_security.options import PLAIN_TEXT, ClientSecurity, SecurityOptionError
+from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.commands import CommandError, CommandParser, add_bootstrap_servers, add_client_config, client_security
+from odradek.pipeline.cluster_client import EARLIEST, GROUP, LATEST, ClusterClient
 from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_topics
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
-from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
-from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest
 from odradek.protocol.uuids import uuid_to_text
-from odradek.wire_client import WireClient, WireError
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -34,137 +31,124 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask, and print what is known."""
-    host, port = arguments.bootstrap_servers
     try:
-        print(why(arguments.group, host, port, client_security(arguments.client_config)))
-    except (WireError, KafkaError, SecurityOptionError) as error:
+        print(why(arguments.group, arguments.bootstrap_servers, client_security(arguments.client_config)))
+    except (KafkaError, ValueError) as error:
         raise CommandError(str(error)) from error
     return 0
 
 
-_EARLIEST, _LATEST = -2, -1
-_UNCOMMITTED, _COMMITTED = 0, 1
-
-
-def why(group_id: str, host: str, port: int, security: ClientSecurity = PLAIN_TEXT) -> str:
-    """The state of a group of a cluster, as text; WireError and KafkaError if the cluster does not answer."""
-    with closing(ClusterReader(host, port, security)) as cluster:
-        return why_text(cluster.situation(group_id), group_id)
+def why(group_id: str, bootstrap_servers: str, security: ClientSecurity = PLAIN_TEXT) -> str:
+    """The state of a group of a cluster, as text; ConnectionError or KafkaError if the cluster does not answer."""
+    with ClusterClient(bootstrap_servers, security=security) as client:
+        return why_text(ClusterReader(client).situation(group_id), group_id)
 
 
 class ClusterReader:
-    """A cluster that is asked over the wire: a connection to each node, opened when it is needed.
+    """Reads topics and groups of a cluster over the wire.
 
-    `metadata`: of all topics. `addresses`: of its nodes, by id.
+    `metadata`: of all topics. `addresses`: host and port of each node, by id.
     """
 
-    def __init__(self, host: str, port: int, security: ClientSecurity) -> None:
-        self._security = security
-        self.first = WireClient(host, port, security=security)
-        self._clients: dict[int, WireClient] = {}
-        self.metadata = self.first.request(MetadataRequest(topics=None), max_version=12)
+    def __init__(self, client: ClusterClient) -> None:
+        self._client = client
+        self.metadata = client.ask(MetadataRequest(topics=None))
         self.addresses = {node.node_id: (node.host, node.port) for node in self.metadata.brokers}
 
-    def close(self) -> None:
-        for client in (self.first, *self._clients.values()):
-            client.close()
-
     def situation(self, group_id: str) -> Situation:
-        """All groups by name, and what the one that is meant is about."""
+        """The names of all topics and groups; partitions, members and offsets of this group alone."""
         kinds = self.groups()
-        # The names of the other groups are enough.
         groups = {each: GroupInfo(each, "", -1, "", None, None, (), {}, -1) for each in kinds if each != group_id}
-        if group_id in kinds:
-            groups[group_id] = self._group(group_id, kinds[group_id].group_type or "classic")
-        group = groups.get(group_id)
-        wanted: set[str] = set()
-        if group is not None:
-            wanted = {topic for member in group.members for topic in member.subscription}
-            wanted |= {topic for topic, _ in group.offsets}
-        topics = {topic.name: topic for topic in map(self._topic, self._topics(wanted))}
-        if group is not None:
-            groups[group_id] = _with_lags(group, topics)
-        return Situation(topics=topics, groups=groups)
+        if group_id not in kinds:
+            return Situation(topics=self._topics(set()), groups=groups)
+        group = self._group(group_id, (kinds[group_id].group_type or "classic").lower())
+        topics = self._topics({topic for member in group.members for topic in member.subscription}
+                              | {topic for topic, _ in group.offsets})  # fmt: skip
+        return Situation(topics=topics, groups={**groups, group_id: _with_lags(group, topics)})
 
     def groups(self) -> dict[str, Any]:
-        """All groups by name, as ListGroups tells of them."""
-        return {each.group_id: each for node in self.addresses for each in self._groups_of(node)}
+        """The groups by id, as ListGroups describes them."""
+        answers = [self._client.ask(ListGroupsRequest(), at=address) for address in self.addresses.values()]
+        for answer in answers:
+            check(answer.error_code, "the list of groups")
+        return {each.group_id: each for answer in answers for each in answer.groups}
 
-    def _groups_of(self, node: int) -> Iterable[Any]:
-        answer = self.client(node).request(ListGroupsRequest())
-        check(answer.error_code, "the list of groups")
-        return list(answer.groups)
+    def _topics(self, wanted: set[str]) -> dict[str, TopicInfo]:
+        """All topics, with the partitions of the wanted ones."""
+        found = [
+            topic
+            for topic in self.metadata.topics
+            if not topic.is_internal and (topic.name in wanted or not topic.error_code)
+        ]
+        places = {
+            (topic.name, each.partition_index)
+            for topic in found
+            for each in topic.partitions
+            if topic.name in wanted and each.leader_id in self.addresses
+        }
+        start = self._client.offsets(dict.fromkeys(places, EARLIEST))
+        end = self._client.offsets(dict.fromkeys(places, LATEST))
+        stable = self._client.offsets(dict.fromkeys(places, LATEST), read_committed=True)
 
-    def _topics(self, wanted: set[str]) -> Iterable[Any]:
-        """Names are enough of those that the group is not about."""
-        for topic in self.metadata.topics:
-            if not topic.is_internal and (topic.name in wanted or not topic.error_code):
-                yield topic if topic.name in wanted else topic.replace(partitions=[])
+        def partition(topic: str, each: Any) -> PartitionInfo:
+            place = topic, each.partition_index
+            return PartitionInfo(
+                each.partition_index,
+                each.leader_id,
+                each.leader_epoch,
+                tuple(each.replica_nodes),
+                tuple(each.isr_nodes),
+                start.get(place, 0),
+                end.get(place, 0),
+                stable.get(place, 0),
+                size_bytes=0,
+                log_end_offset=end.get(place, 0),
+            )
 
-    def _topic(self, topic: Any) -> TopicInfo:
-        partitions = tuple(self._partition(topic.name, each) for each in topic.partitions)
-        return TopicInfo(topic.name, uuid_to_text(topic.topic_id), topic.is_internal, partitions)
-
-    def _partition(self, topic: str, each: Any) -> PartitionInfo:
-        index, leader = each.partition_index, each.leader_id
-        start = end = stable = 0
-        if leader in self.addresses:
-            client = self.client(leader)
-            start = self.offset(client, topic, index, _EARLIEST, _UNCOMMITTED)
-            end = self.offset(client, topic, index, _LATEST, _UNCOMMITTED)
-            stable = self.offset(client, topic, index, _LATEST, _COMMITTED)
-        replicas, isr = tuple(each.replica_nodes), tuple(each.isr_nodes)
-        return PartitionInfo(index, leader, each.leader_epoch, replicas, isr, start, end, stable, 0, end)
-
-    def offset(self, client: WireClient, topic: str, index: int, timestamp: int, isolation: int) -> int:
-        """The offset of a timestamp, asked of the leader. KafkaError."""
-        asked = ListOffsetsTopic(topic, [ListOffsetsPartition(index, timestamp=timestamp)])
-        answer = client.request(ListOffsetsRequest(-1, isolation, [asked])).topics[0].partitions[0]
-        check(answer.error_code, f"offsets of {topic}-{index}")
-        return int(answer.offset)
+        return {
+            topic.name: TopicInfo(
+                topic.name,
+                uuid_to_text(topic.topic_id),
+                topic.is_internal,
+                tuple(partition(topic.name, each) for each in topic.partitions if topic.name in wanted),
+            )
+            for topic in found
+        }
 
     def _group(self, group_id: str, kind: str) -> GroupInfo:
-        found = self.first.request(FindCoordinatorRequest(key=group_id), max_version=3)
-        check(found.error_code, f"the coordinator of {group_id}")
-        client = self.client(found.node_id)
-        offsets = {} if kind.lower() == "share" else _offsets(client, group_id)
-        if kind.lower() == "consumer":
-            (group,) = client.request(ConsumerGroupDescribeRequest([group_id])).groups
-            check(group.error_code, f"group {group_id}")
+        coordinator = self._client.coordinator(GROUP, group_id).node_id
+        offsets = {} if kind == "share" else self._offsets(group_id)
+        if kind == "consumer":
+            group = self._described(ConsumerGroupDescribeRequest([group_id]), group_id)
             members = tuple(map(_consumer_member, group.members))
-            protocol = group.assignor_name
             return GroupInfo(
-                group_id, group.group_state, group.group_epoch, "consumer", protocol, None, members, offsets,
-                found.node_id, "consumer",
+                group_id, group.group_state, group.group_epoch, kind, group.assignor_name, None, members, offsets,
+                coordinator, kind,
             )  # fmt: skip
-        (group,) = client.request(DescribeGroupsRequest([group_id])).groups
-        check(group.error_code, f"group {group_id}")
+        group = self._described(DescribeGroupsRequest([group_id]), group_id)
         members = tuple(map(_member, group.members))
         return GroupInfo(
             group_id, group.group_state, -1, group.protocol_type, group.protocol_data, None, members, offsets,
-            found.node_id, kind.lower(),
+            coordinator, kind,
         )  # fmt: skip
 
-    def client(self, node: int) -> WireClient:
-        """The connection to a node. WireError for a leader that is not up."""
-        if node not in self.addresses:
-            raise WireError(f"the leader {node} of a partition is not up")
-        if node not in self._clients:
-            self._clients[node] = WireClient(*self.addresses[node], security=self._security)
-        return self._clients[node]
-
-
-def _offsets(client: WireClient, group_id: str) -> dict[tuple[str, int], OffsetInfo]:
-    answer = client.request(OffsetFetchRequest(group_id, topics=None), max_version=7)
-    check(answer.error_code, f"the offsets of {group_id}")
-    return {
-        (topic.name, each.partition_index): OffsetInfo(
-            each.committed_offset, each.committed_leader_epoch, each.metadata or "", 0, None
+    def _described(self, request: Any, group_id: str) -> Any:
+        answer = self._client.ask_coordinator(
+            GROUP, group_id, request, request.MAX_VERSION, lambda answer: [each.error_code for each in answer.groups]
         )
-        for topic in answer.topics
-        for each in topic.partitions
-        if each.committed_offset >= 0
-    }
+        return answer.groups[0]
+
+    def _offsets(self, group_id: str) -> dict[tuple[str, int], OffsetInfo]:
+        request = OffsetFetchRequest(group_id, topics=None)
+        answer = self._client.ask_coordinator(GROUP, group_id, request, 7, lambda answer: [answer.error_code])
+        return {
+            (topic.name, each.partition_index): OffsetInfo(
+                each.committed_offset, each.committed_leader_epoch, each.metadata or "", 0, None
+            )
+            for topic in answer.topics
+            for each in topic.partitions
+            if each.committed_offset >= 0
+        }
 
 
 def _member(member: Any) -> MemberInfo:
@@ -189,28 +173,22 @@ def _consumer_member(member: Any) -> MemberInfo:
 
 
 def _with_lags(group: GroupInfo, topics: dict[str, TopicInfo]) -> GroupInfo:
-    """The group with what its offsets and members lack."""
+    """The group with the lags of its offsets, and its gaps."""
     ends = {(topic.name, each.index): each for topic in topics.values() for each in topic.partitions}
     offsets = {
-        place: OffsetInfo(
-            offset.offset,
-            offset.leader_epoch,
-            offset.metadata,
-            0,
-            max(0, ends[place].high_watermark - offset.offset) if place in ends else None,
-        )
+        place: replace(offset, lag=max(0, ends[place].high_watermark - offset.offset) if place in ends else None)
         for place, offset in group.offsets.items()
     }
-    subscribed = {topic for member in group.members for topic in member.subscription}
+    subscribed = {topic for member in group.members for topic in member.subscription} if group.type != "share" else ()
     mine = [place for place in ends if place[0] in subscribed]
     given = group.assignments
     filled = [place for place in mine if ends[place].high_watermark > ends[place].log_start_offset]
-    return GroupInfo(
-        group.group_id, group.state, group.generation, group.protocol_type, group.protocol, group.leader,
-        group.members, offsets, group.coordinator, group.type, group.assignment_epoch,
-        tuple(place for place in mine if place not in given) if group.type != "share" else (),
-        tuple(place for place in filled if place not in offsets) if group.type != "share" else (),
-    )  # fmt: skip
+    return replace(
+        group,
+        offsets=offsets,
+        unassigned=tuple(place for place in mine if place not in given),
+        uncommitted=tuple(place for place in filled if place not in offsets),
+    )
 
 
 def check(code: int, what: str) -> None:

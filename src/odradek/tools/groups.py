@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 
 from odradek.broker.facade.groups.info import GroupInfo, MemberInfo
 from odradek.broker.facade.report.situation import Situation
@@ -13,7 +12,6 @@ from odradek.commands.why import ClusterReader
 from odradek.pipeline.cluster_client import EARLIEST, GROUP, LATEST, ClusterClient
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
-from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.offset_commit import OffsetCommitRequest
 from odradek.tools.console import commit
 from odradek.tools.options import Options, ToolError, action, connect, security
@@ -30,14 +28,12 @@ _GOALS = ("to-earliest", "to-latest", "to-current", "to-offset", "shift-by")
 def groups(options: Options) -> int:
     """`kafka-consumer-groups`."""
     chosen = action(options, "list", "describe", "delete", "reset-offsets")
-    protection = security(options)
-    with connect(options, protection) as client:
-        first = client.ask(MetadataRequest(topics=[])).brokers[0]
-        with closing(ClusterReader(first.host, first.port, protection)) as reader:
-            return _carry_out(chosen, client, reader, options)
+    with connect(options, security(options)) as client:
+        return _carry_out(chosen, client, options)
 
 
-def _carry_out(chosen: str, client: ClusterClient, reader: ClusterReader, options: Options) -> int:
+def _carry_out(chosen: str, client: ClusterClient, options: Options) -> int:
+    reader = ClusterReader(client)
     kinds = reader.groups()
     consumers = {name: each for name, each in kinds.items() if each.protocol_type in ("", "consumer")}
     named = options.all("group") if "all-groups" not in options else sorted(consumers)

@@ -28,8 +28,7 @@ broker = broker_fixture(topics={"orders": 2, "other": 1})
 
 
 def asked(broker: KafkaBroker, group: str) -> list[str]:
-    host, _, port = broker.bootstrap_servers.partition(":")
-    return why(group, host, int(port)).splitlines()
+    return why(group, broker.bootstrap_servers).splitlines()
 
 
 def test_a_group_without_members(broker: KafkaBroker) -> None:
