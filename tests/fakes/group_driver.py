@@ -8,6 +8,7 @@ from typing import Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.coordinator.group.classic.group import (
+    ClassicGroup,
     Heartbeat,
     JoinGroup,
     LeaveGroup,
@@ -241,7 +242,7 @@ class GroupDriver:
             self.join(first.result().member_id, **options)
         else:
             others = [self.join(**options) for _ in range(members - 1)]
-        group = self.machine.classic_group(options.get("group_id", "g"))
+        group = self.machine.groups.find(options.get("group_id", "g"), ClassicGroup)
         assert group is not None
         assert all(slot.done for slot in others)
         ids = list(group.members)

@@ -121,7 +121,6 @@ class EpochGroup(ABC):
 
     @property
     def state_name(self) -> str:
-        """See `Group`."""
         if self._state is None:
             self._state = self._compute_state()
         return self._state
@@ -137,16 +136,13 @@ class EpochGroup(ABC):
 
     @property
     def is_described(self) -> bool:
-        """See `Group`."""
         return False
 
     @property
     def is_empty(self) -> bool:
-        """See `Group`."""
         return not self.members
 
     def is_in_state(self, names: Collection[str]) -> bool:
-        """See `Group`."""
         return self.state_name.lower() in names
 
     def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
@@ -177,7 +173,6 @@ class EpochGroup(ABC):
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from error
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """See `Group`."""
         if member_id is None and member_epoch < 0:
             return
         if member_id is None:
@@ -208,7 +203,6 @@ class EpochGroup(ABC):
         """See `Group`. Each topic is checked separately."""
 
     def check_delete(self) -> None:
-        """See `Group`."""
         if not self.is_empty:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
 
@@ -221,7 +215,6 @@ class EpochGroup(ABC):
         return session_key(self.group_id, member_id), rebalance_key(self.group_id, member_id)
 
     def on_removed(self) -> Sequence[Effect]:
-        """See `Group`."""
         timers = [Cancel(key) for member_id in self.members for key in self.timers(member_id)]
         return [*timers, GroupChanged(self.group_id)]
 
@@ -419,6 +412,8 @@ class EpochKind(ABC):
 
     group_type: ClassVar[GroupType]
     has_static_members: ClassVar[bool] = True
+    step_class: ClassVar[type[Any]]
+    member_class: ClassVar[type[Any]]
 
     def __init__(
         self,
@@ -504,23 +499,19 @@ class EpochKind(ABC):
             heartbeat_interval_ms=self._configs.heartbeat_interval_ms(group.group_id),
         )
 
-    @abstractmethod
-    def _new_step(self, group: Any, now_ms: int, records: Sequence[NewRecord] = ()) -> Any:
-        """A step of a group."""
-
     def _begin(self, command: Any, now_ms: int) -> Any:
         """The step of a heartbeat. A first member creates the group, perhaps in place of one of another kind."""
         group_id, request = command.group_id, command.request
         group = self._groups.get(group_id)
         if isinstance(group, self._class):
-            step: Step = self._new_step(group, now_ms)
+            step: Step = self.step_class(group, now_ms)
         elif group is not None:
             step = self._take_over(group, request.member_epoch, now_ms)
         elif request.member_epoch:
             text = f"{self.group_type.value.capitalize()} group {group_id} not found."
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
         else:
-            step = self._new_step(self._new_group(group_id), now_ms)
+            step = self.step_class(self._new_group(group_id), now_ms)
         self._check_place(step.changed, request)
         return step
 
@@ -528,7 +519,7 @@ class EpochKind(ABC):
         """The step of a new group in place of an empty classic one."""
         if epoch or group.group_type is not GroupType.CLASSIC or not group.is_empty:
             raise self.other_kind(group.group_id)
-        step = self._new_step(self._new_group(group.group_id), now_ms, group.tombstones())
+        step = self.step_class(self._new_group(group.group_id), now_ms, group.tombstones())
         step.effects += group.on_removed()
         return step
 
@@ -559,15 +550,11 @@ class EpochKind(ABC):
         member = group.members.get(member_id)
         if member is not None and instance_id is None:
             self.check_epoch(member, epoch, owned)
-        return self._new_member(member_id) if member is None else member
+        return self.member_class(member_id) if member is None else member
 
     @abstractmethod
     def check_epoch(self, member: Any, epoch: int, owned: Any) -> None:
         """FENCED_MEMBER_EPOCH unless the member may send a heartbeat with this epoch."""
-
-    @abstractmethod
-    def _new_member(self, member_id: str) -> Any:
-        """A member that joins."""
 
     def _come_back(self, step: Any, present: Any, member_id: str) -> Any:
         """A static member joins, perhaps with another member id; the one that it was is `present`."""
@@ -583,7 +570,7 @@ class EpochKind(ABC):
         response = self._response_class(member_id=request.member_id, member_epoch=request.member_epoch)
         if instance_id is None or request.member_epoch != AWAY:
             return self.remove(group, [member], response, now_ms)
-        step: Step = self._new_step(group, now_ms, [self._away(group, member)])
+        step: Step = self.step_class(group, now_ms, [self._away(group, member)])
         return step.outcome(response, self._groups)
 
     def _away(self, group: Any, member: Any) -> NewRecord:
@@ -596,7 +583,7 @@ class EpochKind(ABC):
     def remove(self, group: Any, members: Sequence[Any], reply: R, now_ms: int) -> Outcome[R]:
         """Remove members. The group continues in its next epoch, and the others get the rest with their heartbeats."""
         group_id, next_epoch = group.group_id, group.epoch + 1
-        step: Step = self._new_step(group, now_ms)
+        step: Step = self.step_class(group, now_ms)
         for member in members:
             step.records += self._records.member_tombstones(group_id, member.member_id)
             step.effects += [Cancel(key) for key in group.timers(member.member_id)]
@@ -609,7 +596,6 @@ class EpochKind(ABC):
     def _next_epoch_without(self, group: Any, members: Sequence[Any]) -> Sequence[NewRecord]:
         """The records of the group's next epoch, once these members have gone."""
 
-    # -- GroupKind
     # -- GroupKind
 
     def replay(self, record_type: int, record: LogRecord) -> None:
@@ -678,11 +664,9 @@ class EpochKind(ABC):
         return ()
 
     def snapshot(self) -> object:
-        """See `GroupKind`."""
         return self._by_topic, self._ids, self._topics.version
 
     def restore(self, snapshot: tuple[TopicGroups, set[str], int]) -> None:
-        """See `GroupKind`."""
         self._by_topic, self._ids, self._topics.version = snapshot
 
     # -- members whose time is up

@@ -408,7 +408,6 @@ class CommittedGroups(Groups):
         self._live = live
 
     def get(self, group_id: str) -> Group | None:
-        """See `Groups`."""
         group = self._committed.get(group_id)
         if group is None or group.group_type is not GroupType.CLASSIC:
             return group
@@ -416,7 +415,6 @@ class CommittedGroups(Groups):
         return self._as_known(group, live) if live is not None and live.group_type is GroupType.CLASSIC else group
 
     def ids(self) -> list[str]:
-        """See `Groups`."""
         return self._committed.ids()
 
 

@@ -97,7 +97,6 @@ class GroupMachine:
     # -- Machine
 
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
-        """See `Machine`."""
         kind = self._kind_for(command)
         decisions = self._own if kind is None else kind.decisions
         outcome = decisions[command.__class__](command, now_ms)
@@ -111,7 +110,6 @@ class GroupMachine:
         return outcome
 
     def replay(self, record: LogRecord) -> None:
-        """See `Machine`."""
         record_type = record_type_of(record.key)
         if record_type <= LAST_OFFSET_COMMIT:
             self.stored.replay(record)
@@ -128,13 +126,11 @@ class GroupMachine:
         return partial(self._kind(kind_type).replay, record_type)
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
-        """See `Machine`."""
         self.stored.replay_marker(producer_id, commit)
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """See `Machine`."""
         _log.warning("%s refused: %s", command.__class__.__name__, error)
         kind = self._kind_for(command)
         if kind is not None:
@@ -146,7 +142,6 @@ class GroupMachine:
         return make_outcome(reply=outcome.reply, effects=outcome.effects)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
-        """See `Machine`."""
         effects: list[Effect] = [Schedule(EXPIRY_TIMER, self.settings.offsets_check_interval_ms, c.ExpireOffsets())]
         for kind in self._kinds.values():
             effects += kind.on_loaded(now_ms)
@@ -157,7 +152,6 @@ class GroupMachine:
     replays_committed: ClassVar[bool] = False
 
     def commit_timeout_ms(self, outcome: Outcome[Any]) -> int:
-        """See `ReplicatedMachine`."""
         return self.settings.commit_timeout_ms
 
     def await_commit(self, records: Sequence[NewRecord]) -> None:
@@ -167,7 +161,6 @@ class GroupMachine:
         """See `ReplicatedMachine`: nothing is replayed later."""
 
     def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
-        """See `ReplicatedMachine`."""
         return self.classic.commit_late(command, now_ms)
 
     def as_committed(self, committed: GroupMachine) -> GroupMachine:
@@ -179,12 +172,10 @@ class GroupMachine:
     # -- copies
 
     def snapshot(self) -> object:
-        """See `runtime.machine.CopyableMachine`."""
         kind_snapshots = {kind_type: kind.snapshot() for kind_type, kind in self._kinds.items()}
         return self.groups.live(), self.stored.offsets, self.stored.pending, kind_snapshots
 
     def restore(self, snapshot: tuple[dict[str, Group], Any, Any, dict[GroupType, Any]]) -> None:
-        """See `runtime.machine.CopyableMachine`."""
         groups, self.stored.offsets, self.stored.pending, kind_snapshots = snapshot
         self.groups.live().update(groups)
         for kind_type, kind_snapshot in kind_snapshots.items():
@@ -195,10 +186,6 @@ class GroupMachine:
     def group(self, group_id: str) -> Group | None:
         """The group with that id; None without one."""
         return self.groups.get(group_id)
-
-    def classic_group(self, group_id: str) -> ClassicGroup | None:
-        """The group of that id if it is a classic one."""
-        return self.groups.find(group_id, ClassicGroup)
 
     @property
     def follows_topics(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS, BrokerConfig
 from odradek.broker.config.definition import ConfigKey
@@ -119,26 +119,25 @@ _UPGRADES = frozenset({"BIDIRECTIONAL", "UPGRADE"})
 class EpochConfigs:
     """Typed reading of `GroupConfigs` for one protocol of groups with epochs. Times in milliseconds.
 
-    `session`, `heartbeat` and `interval`: the names of the group's configs; `max_size`: of the broker's.
+    `protocol`: the word for it in the names of configs.
     """
 
-    def __init__(self, configs: GroupConfigs, session: str, heartbeat: str, interval: str, max_size: str) -> None:
+    protocol: ClassVar[str]
+
+    def __init__(self, configs: GroupConfigs) -> None:
         self._configs = configs
-        self._session = session
-        self._heartbeat = heartbeat
-        self._interval = interval
-        self._max_size = max_size
+        self._session = f"{self.protocol}.session.timeout.ms"
+        self._heartbeat = f"{self.protocol}.heartbeat.interval.ms"
+        self._interval = f"{self.protocol}.assignment.interval.ms"
 
     @property
     def release(self) -> Release:
-        """See `GroupConfigs`."""
         return self._configs.release
 
     @property
     def max_size(self) -> int:
         """The most members of a group."""
-        value: int = self._configs.broker(self._max_size)
-        return value
+        return int(self._configs.broker(f"group.{self.protocol}.max.size"))
 
     def session_timeout_ms(self, group_id: str) -> int:
         """The session timeout of a group's members."""
@@ -156,34 +155,21 @@ class EpochConfigs:
         return last_ms == 0 or interval_ms == 0 or now_ms >= last_ms + interval_ms
 
 
-def share_configs(configs: GroupConfigs) -> EpochConfigs:
+class ShareConfigs(EpochConfigs):
     """The configs of share groups' members."""
-    return EpochConfigs(
-        configs,
-        "share.session.timeout.ms",
-        "share.heartbeat.interval.ms",
-        "share.assignment.interval.ms",
-        "group.share.max.size",
-    )
+
+    protocol: ClassVar[str] = "share"
 
 
 class ConsumerConfigs(EpochConfigs):
     """The configs of consumer groups."""
 
-    def __init__(self, configs: GroupConfigs) -> None:
-        super().__init__(
-            configs,
-            "consumer.session.timeout.ms",
-            "consumer.heartbeat.interval.ms",
-            "consumer.assignment.interval.ms",
-            "group.consumer.max.size",
-        )
+    protocol: ClassVar[str] = "consumer"
 
     @property
     def regex_refresh_interval_ms(self) -> int:
         """`group.consumer.regex.refresh.interval.ms`."""
-        value: int = self._configs.broker("group.consumer.regex.refresh.interval.ms")
-        return value
+        return int(self._configs.broker("group.consumer.regex.refresh.interval.ms"))
 
     @property
     def first_assignor(self) -> str:
@@ -208,28 +194,18 @@ class ConsumerConfigs(EpochConfigs):
 
     @property
     def _migration(self) -> str:
-        value: str = self._configs.broker("group.consumer.migration.policy")
-        return value.upper()
+        return str(self._configs.broker("group.consumer.migration.policy")).upper()
 
 
 STANDBYS = "num.standby.replicas"
 TAGS = "rack.aware.assignment.tags"
-
-
 _DESCRIPTION_PLUGIN: Final = "group.streams.topology.description.plugin.class"
 
 
 class StreamsConfigs(EpochConfigs):
     """The configs of streams groups."""
 
-    def __init__(self, configs: GroupConfigs) -> None:
-        super().__init__(
-            configs,
-            "streams.session.timeout.ms",
-            "streams.heartbeat.interval.ms",
-            "streams.assignment.interval.ms",
-            "group.streams.max.size",
-        )
+    protocol: ClassVar[str] = "streams"
 
     def initial_delay_ms(self, group_id: str) -> int:
         """How long an empty group waits for more members before it assigns tasks."""

@@ -55,15 +55,12 @@ class ImageTopics:
         self._image = image
 
     def named(self, name: str) -> TopicFacts | None:
-        """See `TopicSource`."""
         return self._facts(self._image.topics.get(name))
 
     def by_id(self, topic_id: bytes) -> TopicFacts | None:
-        """See `TopicSource`."""
         return self._facts(self._image.topics_by_id.get(topic_id))
 
     def names(self) -> Iterable[str]:
-        """See `TopicSource`."""
         return list(self._image.topics)
 
     def _facts(self, topic: TopicImage | None) -> TopicFacts | None:
@@ -86,15 +83,12 @@ class FixedTopics:
         self._by_id = {topic.topic_id: topic for topic in topics}
 
     def named(self, name: str) -> TopicFacts | None:
-        """See `TopicSource`."""
         return self._by_name.get(name)
 
     def by_id(self, topic_id: bytes) -> TopicFacts | None:
-        """See `TopicSource`."""
         return self._by_id.get(topic_id)
 
     def names(self) -> Iterable[str]:
-        """See `TopicSource`."""
         return list(self._by_name)
 
 
@@ -164,21 +158,18 @@ class TopicCache:
         self._group_hashes: dict[tuple[str, ...], int] = {}
 
     def named(self, name: str) -> TopicFacts | None:
-        """See `TopicSource`."""
         facts = self._facts.get(name)
         if facts is None:
             facts = self._keep(self._topics.named(name))
         return facts
 
     def by_id(self, topic_id: bytes) -> TopicFacts | None:
-        """See `TopicSource`."""
         facts = self._by_id.get(topic_id)
         if facts is None:
             facts = self._keep(self._topics.by_id(topic_id))
         return facts
 
     def names(self) -> Iterable[str]:
-        """See `TopicSource`."""
         return self._topics.names()
 
     def hash_of(self, subscribed: Iterable[str]) -> int:

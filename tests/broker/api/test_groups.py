@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import trio
 
+from odradek.broker.coordinator.group.classic.group import ClassicGroup
 from odradek.broker.requests.parked_request import Parked
 from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -47,7 +48,7 @@ def test_version_0_has_no_rebalance_timeout_of_its_own(plane: DataPlane) -> None
         protocols = [JoinGroupRequestProtocol("range", b"\0\0\0\0\0\0")]
         request = JoinGroupRequest(group_id, 10_000, given, protocol_type="consumer", protocols=protocols)
         assert isinstance(plane.call(request, version), Parked), "the answer comes when the join phase is over"
-        group = plane.cluster.groups.machine_for(group_id).classic_group(group_id)
+        group = plane.cluster.groups.machine_for(group_id).groups.find(group_id, ClassicGroup)
         assert group is not None
         (member,) = group.members.values()
         assert member.rebalance_timeout_ms == (10_000 if version == 0 else 20_000)

@@ -296,16 +296,52 @@ def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
     return ("session", group_id, member_id)
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Roster:
-    """The members by id, and figures derived from them, which stay consistent with each change.
+class JoinStage(Enum):
+    """The reasons why a join phase waits."""
 
-    `static_members`: member ids by instance id. `pending_join`: ids that were given out and have not joined yet;
-    `pending_sync`: members that owe a SyncGroup. `awaiting_join`: how many members wait for the end of the join phase.
-    `supported`: how many members offer each protocol.
+    DELAY = "an empty group's first members: others may come within group.initial.rebalance.delay.ms (KIP-134)"
+    LAST_CALL = "the delay is over: members that were told their ids may come back with them (KIP-394)"
+    OPEN = "all members of the last generation, until the rebalance timeout is over"
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class JoinPhase:
+    """A join phase under way. In `JoinStage.DELAY`: `delay_ms` is the present delay, `remaining_ms` what is left of
+    the rebalance timeout after it, and `somebody_came` tells whether a member has joined since it began.
     """
 
-    def __init__(self, group_id: str) -> None:
+    __slots__ = ("delay_ms", "remaining_ms", "somebody_came", "stage")
+
+    def __init__(self, stage: JoinStage, delay_ms: int = 0, remaining_ms: int = 0) -> None:
+        self.stage = stage
+        self.delay_ms = delay_ms
+        self.remaining_ms = remaining_ms
+        self.somebody_came = False
+
+
+CONSUMER = "consumer"
+"""The protocol type of consumers: the coordinator may look into their subscriptions."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ClassicGroup:
+    """See `Group`. Owner: the classic kind, which changes it; this class keeps its parts consistent.
+
+    The present generation (its number, protocol, leader and assignments) is what the log says while the group is stable
+    or empty: `take_stored` takes it from the record, live and after a load. Soft state (a rebalance, waiting members,
+    ids given out) is lost with the coordinator; clients begin again, as with Kafka.
+
+    `members` by id; what is derived from them stays consistent with each change. `static_members`: member ids by
+    instance id. `pending_join`: ids that were given out and have not joined yet; `pending_sync`: members that owe a
+    SyncGroup. `awaiting_join`: how many members wait for the end of the join phase. `supported`: how many members offer
+    each protocol.
+    """
+
+    group_type: ClassVar[GroupType] = GroupType.CLASSIC
+    expires: ClassVar[bool] = True
+    is_described: ClassVar[bool] = False
+
+    def __init__(self, group_id: str, now_ms: int) -> None:
         self.group_id = group_id
         self.leader: str | None = None
         self.members: dict[str, Member] = {}
@@ -314,8 +350,93 @@ class Roster:
         self.pending_sync: set[str] = set()
         self.awaiting_join = 0
         self.supported: dict[str, int] = {}
+        self.state = EMPTY
+        self.rules = RULES[EMPTY]
+        self.state_timestamp = now_ms
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol: str | None = None
+        self.join_phase: JoinPhase | None = None
+        self.subscribed_topics: frozenset[str] | None = None
 
-    # -- coming and going
+    @classmethod
+    def from_stored(cls, group_id: str, stored: GroupMetadataValue) -> ClassicGroup:
+        """A group right after its coordinator has loaded."""
+        group = cls(group_id, stored.current_state_timestamp)
+        for member in stored.members:
+            group.add(Member.from_stored(group_id, stored.protocol, member))
+        group.take_stored(stored)
+        group.note_subscriptions()
+        return group
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassicGroup({self.group_id!r}, {self.state.value}, generation {self.generation}, {list(self.members)})"
+        )
+
+    # -- Group
+
+    @property
+    def state_name(self) -> str:
+        return self.state.value
+
+    @property
+    def is_empty(self) -> bool:
+        return self.state is EMPTY
+
+    def is_in_state(self, names: Collection[str]) -> bool:
+        return self.state.value.lower() in names
+
+    def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
+        if command.epoch < 0 and self.state is EMPTY:
+            return ()
+        member = self.validate_member(command.request.member_id, command.request.group_instance_id)
+        if command.epoch != self.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        if self.rules.commit is CommitAction.REJOIN:
+            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+        return (Schedule(member.session_key, member.session_timeout_ms, member.expiry),)
+
+    def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
+        """See `Group`. Older producers name no member; those that do are held to it (KIP-447)."""
+        names_nobody = not command.request.member_id and command.request.group_instance_id is None
+        if command.epoch < 0 and (names_nobody or self.state is EMPTY):
+            return
+        self.validate_member(command.request.member_id, command.request.group_instance_id)
+        if command.epoch != self.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+    def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
+        """See `Group`: any client may read."""
+
+    def check_delete_offsets(self) -> None:
+        action = self.rules.delete_offsets
+        if action is not DeletionAction.DELETE and not self.is_consumer_group:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+
+    def check_delete(self) -> None:
+        if self.rules.delete is not DeletionAction.DELETE:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+
+    def expiry_basis(self) -> ExpiryBasis | None:
+        """See `Group`: from the commit for a group without generations, otherwise from when its last member left."""
+        if self.protocol_type is None:
+            return _commit_time
+        if self.state is EMPTY:
+            emptied = self.state_timestamp
+            return _commit_time if emptied < 0 else lambda _: emptied
+        if self.is_consumer_group and self.subscribed_topics is not None and self.state is STABLE:
+            return _commit_time
+        return None
+
+    def tombstones(self) -> list[NewRecord]:
+        return [NewRecord(encode_group_key(self.group_id))]
+
+    def on_removed(self) -> Sequence[Effect]:
+        timers = [Cancel(session_key(self.group_id, member_id)) for member_id in self.pending_join]
+        return [*timers, GroupChanged(self.group_id)]
+
+    # -- members that come and go
 
     def add(self, member: Member) -> None:
         """Add a member; the first one determines the protocol type and leads."""
@@ -428,7 +549,7 @@ class Roster:
         """The members as Kafka walks them."""
         return [self.members[member_id] for member_id in java_order(self.members, hash_of_text)]
 
-    # -- what they have in common
+    # -- what the members have in common
 
     def shares_any(self, protocols: Protocols) -> bool:
         """Whether all members offer one of these protocols."""
@@ -466,143 +587,6 @@ class Roster:
                 self.supported[name] = left
             else:
                 del self.supported[name]
-
-
-class JoinStage(Enum):
-    """The reasons why a join phase waits."""
-
-    DELAY = "an empty group's first members: others may come within group.initial.rebalance.delay.ms (KIP-134)"
-    LAST_CALL = "the delay is over: members that were told their ids may come back with them (KIP-394)"
-    OPEN = "all members of the last generation, until the rebalance timeout is over"
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class JoinPhase:
-    """A join phase under way. In `JoinStage.DELAY`: `delay_ms` is the present delay, `remaining_ms` what is left of
-    the rebalance timeout after it, and `somebody_came` tells whether a member has joined since it began.
-    """
-
-    __slots__ = ("delay_ms", "remaining_ms", "somebody_came", "stage")
-
-    def __init__(self, stage: JoinStage, delay_ms: int = 0, remaining_ms: int = 0) -> None:
-        self.stage = stage
-        self.delay_ms = delay_ms
-        self.remaining_ms = remaining_ms
-        self.somebody_came = False
-
-
-CONSUMER = "consumer"
-"""The protocol type of consumers: the coordinator may look into their subscriptions."""
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class ClassicGroup(Roster):
-    """See `Group`. Owner: the classic kind, which changes it; this class keeps its parts consistent.
-
-    The present generation (its number, protocol, leader and assignments) is what the log says while the group is stable
-    or empty: `take_stored` takes it from the record, live and after a load. Soft state (a rebalance, waiting members,
-    ids given out) is lost with the coordinator; clients begin again, as with Kafka.
-    """
-
-    group_type: ClassVar[GroupType] = GroupType.CLASSIC
-    expires: ClassVar[bool] = True
-    is_described: ClassVar[bool] = False
-
-    def __init__(self, group_id: str, now_ms: int) -> None:
-        super().__init__(group_id)
-        self.state = EMPTY
-        self.rules = RULES[EMPTY]
-        self.state_timestamp = now_ms
-        self.generation = 0
-        self.protocol_type: str | None = None
-        self.protocol: str | None = None
-        self.join_phase: JoinPhase | None = None
-        self.subscribed_topics: frozenset[str] | None = None
-
-    @classmethod
-    def from_stored(cls, group_id: str, stored: GroupMetadataValue) -> ClassicGroup:
-        """A group right after its coordinator has loaded."""
-        group = cls(group_id, stored.current_state_timestamp)
-        for member in stored.members:
-            group.add(Member.from_stored(group_id, stored.protocol, member))
-        group.take_stored(stored)
-        group.note_subscriptions()
-        return group
-
-    def __repr__(self) -> str:
-        return (
-            f"ClassicGroup({self.group_id!r}, {self.state.value}, generation {self.generation}, {list(self.members)})"
-        )
-
-    # -- Group
-
-    @property
-    def state_name(self) -> str:
-        """See `Group`."""
-        return self.state.value
-
-    @property
-    def is_empty(self) -> bool:
-        """See `Group`."""
-        return self.state is EMPTY
-
-    def is_in_state(self, names: Collection[str]) -> bool:
-        """See `Group`."""
-        return self.state.value.lower() in names
-
-    def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
-        """See `Group`."""
-        if command.epoch < 0 and self.state is EMPTY:
-            return ()
-        member = self.validate_member(command.request.member_id, command.request.group_instance_id)
-        if command.epoch != self.generation:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-        if self.rules.commit is CommitAction.REJOIN:
-            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-        return (Schedule(member.session_key, member.session_timeout_ms, member.expiry),)
-
-    def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
-        """See `Group`. Older producers name no member; those that do are held to it (KIP-447)."""
-        names_nobody = not command.request.member_id and command.request.group_instance_id is None
-        if command.epoch < 0 and (names_nobody or self.state is EMPTY):
-            return
-        self.validate_member(command.request.member_id, command.request.group_instance_id)
-        if command.epoch != self.generation:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-
-    def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """See `Group`: any client may read."""
-
-    def check_delete_offsets(self) -> None:
-        """See `Group`."""
-        action = self.rules.delete_offsets
-        if action is not DeletionAction.DELETE and not self.is_consumer_group:
-            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-
-    def check_delete(self) -> None:
-        """See `Group`."""
-        if self.rules.delete is not DeletionAction.DELETE:
-            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-
-    def expiry_basis(self) -> ExpiryBasis | None:
-        """See `Group`: from the commit for a group without generations, otherwise from when its last member left."""
-        if self.protocol_type is None:
-            return _commit_time
-        if self.state is EMPTY:
-            emptied = self.state_timestamp
-            return _commit_time if emptied < 0 else lambda _: emptied
-        if self.is_consumer_group and self.subscribed_topics is not None and self.state is STABLE:
-            return _commit_time
-        return None
-
-    def tombstones(self) -> list[NewRecord]:
-        """See `Group`."""
-        return [NewRecord(encode_group_key(self.group_id))]
-
-    def on_removed(self) -> Sequence[Effect]:
-        """See `Group`."""
-        timers = [Cancel(session_key(self.group_id, member_id)) for member_id in self.pending_join]
-        return [*timers, GroupChanged(self.group_id)]
 
     # -- state
 

@@ -96,7 +96,6 @@ class ClassicKind:
     # -- GroupKind
 
     def replay(self, record_type: int, record: LogRecord) -> None:
-        """See `GroupKind`."""
         group_id = decode_group_key(record.key)
         live = self._groups.find_live(group_id, ClassicGroup)
         if record.value is None:
@@ -140,7 +139,6 @@ class ClassicKind:
         return ()
 
     def snapshot(self) -> dict[str, GroupMetadataValue]:
-        """See `GroupKind`."""
         return self.stored
 
     def restore(self, snapshot: dict[str, GroupMetadataValue]) -> None:
@@ -154,7 +152,6 @@ class ClassicKind:
     # -- GroupMetadataValues
 
     def load(self, group_id: str) -> ClassicGroup | None:
-        """See `GroupMetadataValues`."""
         stored = self.stored.get(group_id)
         if stored is not None:
             return ClassicGroup.from_stored(group_id, stored)
@@ -163,7 +160,6 @@ class ClassicKind:
         return None
 
     def ids(self) -> Iterable[str]:
-        """See `GroupMetadataValues`."""
         return (*self.stored, *self._offsets.group_ids())
 
     # -- JoinGroup

@@ -187,7 +187,6 @@ class ConsumerGroup(EpochGroup):
     # -- Group
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """See `Group`."""
         return topic in self.subscriptions
 
     def _is_classic(self, member: Member) -> bool:
@@ -209,7 +208,6 @@ class ConsumerGroup(EpochGroup):
                 raise KafkaError(code, f"{offset.topic}-{offset.partition} was not the member's in epoch {epoch}")
 
     def tombstones(self) -> list[NewRecord]:
-        """See `Group`."""
         return group_tombstones(self.group_id, self.members, self.regexes)
 
     # -- reading
@@ -220,7 +218,6 @@ class ConsumerGroup(EpochGroup):
         return *super().timers(member_id), join_key(group_id, member_id), sync_key(group_id, member_id)
 
     def topics(self) -> Iterable[str]:
-        """See `EpochGroup`."""
         return self.subscriptions.topics()
 
     def is_held(self, topic_id: bytes, partition: int) -> bool:

@@ -103,6 +103,8 @@ class ConsumerKind(EpochKind):
     """Decides on the requests of members and on the coordinator's own commands. See `GroupKind`."""
 
     group_type: ClassVar[GroupType] = GroupType.CONSUMER
+    step_class: ClassVar[type[Any]] = ConsumerStep
+    member_class: ClassVar[type[Any]] = Member
 
     def __init__(self, context: KindContext) -> None:
         self.configs = ConsumerConfigs(context.configs)
@@ -164,9 +166,6 @@ class ConsumerKind(EpochKind):
             heartbeat_interval_ms=self.configs.heartbeat_interval_ms(group.group_id),
         )
 
-    def _new_step(self, group: ConsumerGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> ConsumerStep:
-        return ConsumerStep(group, now_ms, records)
-
     def _begin(self, command: ConsumerGroupHeartbeat, now_ms: int) -> ConsumerStep:
         step: ConsumerStep = super()._begin(command, now_ms)
         step.visible = command.sender.visible
@@ -187,9 +186,6 @@ class ConsumerKind(EpochKind):
             raise fenced("consumer", "greater", epoch, member)
         if epoch != member.previous_epoch or not is_part_of(owned, member.assigned):
             raise fenced("consumer", "smaller", epoch, member)
-
-    def _new_member(self, member_id: str) -> Member:
-        return Member(member_id)
 
     def _come_back(self, step: ConsumerStep, present: Member, member_id: str) -> Member:
         if present.classic is None:
@@ -568,5 +564,4 @@ def _check_protocol(classic: ClassicMember, command: SyncGroup) -> None:
 
 
 def make(context: KindContext) -> ConsumerKind:
-    """See `groups`."""
     return ConsumerKind(context)

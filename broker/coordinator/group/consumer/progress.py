@@ -121,11 +121,9 @@ class LazySpecs:
         return reversed(self._order)
 
     def values(self) -> Iterable[MemberSpec]:
-        """See `MemberSpecs`."""
         return map(self._spec, self._order)
 
     def items(self) -> Iterable[tuple[str, MemberSpec]]:
-        """See `MemberSpecs`."""
         return zip(self._order, self.values(), strict=True)
 
     def _spec(self, member_id: str) -> MemberSpec:

@@ -188,7 +188,6 @@ class ShareMember(NamedTuple):
     assigned: Partitions = NOTHING
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
-        """See `EpochMember`."""
         return self.epoch == target_epoch
 
 
@@ -317,7 +316,6 @@ class ShareGroup(EpochGroup):
         return STABLE if self.members else EMPTY
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """See `Group`."""
         return topic in self.subscribed
 
     def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
@@ -325,7 +323,6 @@ class ShareGroup(EpochGroup):
         raise self._no_offsets()
 
     def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
-        """See `Group`."""
         raise self._no_offsets()
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
@@ -335,20 +332,16 @@ class ShareGroup(EpochGroup):
         raise self._no_offsets()
 
     def check_delete_offsets(self) -> None:
-        """See `Group`."""
         raise self._no_offsets()
 
     def check_delete(self) -> None:
-        """See `Group`."""
         if self.members:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP, "The group is not empty.")
 
     def expiry_basis(self) -> ExpiryBasis | None:
-        """See `Group`."""
         return None
 
     def tombstones(self) -> list[NewRecord]:
-        """See `Group`."""
         return group_tombstones(self.group_id, self.members)
 
     def _no_offsets(self) -> KafkaError:
@@ -357,11 +350,9 @@ class ShareGroup(EpochGroup):
     # -- reading
 
     def topics(self) -> Iterable[str]:
-        """See `EpochGroup`."""
         return self.subscribed
 
     def check_topics_again(self) -> None:
-        """See `EpochGroup`."""
         self.refresh_due = True
         self.complete = False
 
@@ -407,7 +398,6 @@ class ShareGroup(EpochGroup):
     # -- changing, by replay
 
     def note_change(self) -> None:
-        """See `EpochGroup`."""
         super().note_change()
         self.complete = False
 

@@ -23,7 +23,7 @@ from odradek.broker.coordinator.group.groups import (
     MetadataChanged,
 )
 from odradek.broker.coordinator.group.machine import GroupMachine
-from odradek.broker.coordinator.group.settings import share_configs
+from odradek.broker.coordinator.group.settings import ShareConfigs
 from odradek.broker.coordinator.group.share.assignor import assign, group_spec
 from odradek.broker.coordinator.group.share.group import (
     RECORDS,
@@ -85,10 +85,12 @@ class ShareKind(EpochKind):
     """
 
     group_type: ClassVar[GroupType] = GroupType.SHARE
+    step_class: ClassVar[type[Any]] = ShareStep
+    member_class: ClassVar[type[Any]] = ShareMember
     has_static_members: ClassVar[bool] = False
 
     def __init__(self, context: KindContext) -> None:
-        self.configs = share_configs(context.configs)
+        self.configs = ShareConfigs(context.configs)
         super().__init__(
             context,
             self.configs,
@@ -133,9 +135,6 @@ class ShareKind(EpochKind):
             and group.rests(member)
         )
 
-    def _new_step(self, group: ShareGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> ShareStep:
-        return ShareStep(group, now_ms, records)
-
     def _take_over(self, group: Group, epoch: int, now_ms: int) -> ShareStep:
         """See `EpochKind`. A share group takes nobody's place."""
         raise self.other_kind(group.group_id)
@@ -154,9 +153,6 @@ class ShareKind(EpochKind):
         raise KafkaError(
             ErrorCode.FENCED_MEMBER_EPOCH, f"{text}. The member must abandon all its partitions and rejoin."
         )
-
-    def _new_member(self, member_id: str) -> ShareMember:
-        return ShareMember(member_id)
 
     def _advance(
         self, step: ShareStep, command: ShareGroupHeartbeat, before: ShareMember

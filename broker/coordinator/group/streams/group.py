@@ -334,7 +334,6 @@ class StreamsGroup(EpochGroup):
         return ("not_ready" if name == NOT_READY else name.lower()) in names
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """See `Group`."""
         if not self.members or self.topology is None:
             return False
         return any(topic in sources_of(each) for each in self.topology.subtopologies.values())
@@ -353,7 +352,6 @@ class StreamsGroup(EpochGroup):
 
     @property
     def is_described(self) -> bool:
-        """See `Group`."""
         return self.description_epochs.stored != NOT_STORED
 
     def tombstones(self) -> list[NewRecord]:
@@ -374,7 +372,6 @@ class StreamsGroup(EpochGroup):
         return epoch_record(self.group_id, epoch, hashed, validated, self.assignment_configs, described)
 
     def on_removed(self) -> Sequence[Effect]:
-        """See `Group`."""
         return [*super().on_removed(), Cancel(initial_delay_key(self.group_id))]
 
     def check_topics_again(self) -> None:

@@ -91,6 +91,8 @@ class StreamsKind(EpochKind):
     """Decides on the requests of members and on the coordinator's own commands. See `GroupKind`."""
 
     group_type: ClassVar[GroupType] = GroupType.STREAMS
+    step_class: ClassVar[type[Any]] = StreamsStep
+    member_class: ClassVar[type[Any]] = Member
 
     def __init__(self, context: KindContext) -> None:
         self.configs = StreamsConfigs(context.configs)
@@ -136,9 +138,6 @@ class StreamsKind(EpochKind):
             and group.assignment_configs == self.configs.assignment_configs(command.group_id)
         )
 
-    def _new_step(self, group: StreamsGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> StreamsStep:
-        return StreamsStep(group, now_ms, records)
-
     def _check_place(self, group: StreamsGroup, request: h.StreamsGroupHeartbeatRequest) -> None:
         """See `EpochKind`. Before static members came, a full group accepted not even a member that joins again."""
         has_static = self.configs.release.has_static_streams_members
@@ -153,9 +152,6 @@ class StreamsKind(EpochKind):
             raise fenced("streams", "greater", epoch, member)
         if epoch != member.previous_epoch or owned is None or not owned.all_in(member.assigned):
             raise fenced("streams", "smaller", epoch, member)
-
-    def _new_member(self, member_id: str) -> Member:
-        return Member(member_id)
 
     def _come_back(self, step: StreamsStep, present: Member, member_id: str) -> Member:
         group = step.group
@@ -472,5 +468,4 @@ def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
 
 
 def make(context: KindContext) -> StreamsKind:
-    """See `groups`."""
     return StreamsKind(context)

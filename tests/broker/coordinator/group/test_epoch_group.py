@@ -185,7 +185,7 @@ class Out(EpochKind):
         self.gone += [f"{group.group_id} {member.member_id} {now_ms}" for member in members]
         return make_outcome()
 
-    _is_unchanged = _advance = _new_step = check_epoch = _new_member = _next_epoch_without = _NO_HEARTBEATS
+    _is_unchanged = _advance = check_epoch = _next_epoch_without = _NO_HEARTBEATS
 
     def _gives_up(self, member: Member) -> bool:
         return member.epoch == 3

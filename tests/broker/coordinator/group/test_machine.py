@@ -178,7 +178,7 @@ def test_a_kind_is_loaded_with_its_first_command(driver: GroupDriver) -> None:
     assert driver.now(Beat("g")) == "epoch 1"
     assert driver.machine.follows_topics
     assert group_type(driver) is GroupType.CONSUMER
-    assert driver.machine.classic_group("g") is None
+    assert driver.machine.groups.find("g", ClassicGroup) is None
 
 
 def test_a_kind_is_loaded_with_its_first_record(driver: GroupDriver) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.broker.coordinator.group.classic.group import ClassicGroup
 from odradek.broker.coordinator.group.groups import (
     CommittedOffset,
     DeleteGroup,
@@ -69,7 +70,7 @@ def test_anybody_may_commit_while_there_are_no_members(driver: GroupDriver) -> N
     assert driver.commit(5, metadata="m") == [E.NONE]
     assert fetch(driver) == (5, -1, "m", E.NONE)
     assert driver.state() == "Empty"
-    assert driver.machine.classic_group("g").protocol_type is None  # type: ignore[union-attr]
+    assert driver.machine.groups.find("g", ClassicGroup).protocol_type is None  # type: ignore[union-attr]
 
 
 def test_members_commit_with_their_generation(driver: GroupDriver) -> None:

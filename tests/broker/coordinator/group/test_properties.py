@@ -230,8 +230,8 @@ class Groups(RuleBasedStateMachine):
         """A group at rest is what a coordinator that loads the log would make of it."""
         loaded = rebuilt(self.driver.journal.copy())
         for group_id, stored in self.driver.machine.classic.stored.items():
-            live = self.driver.machine.classic_group(group_id)
-            again = loaded.classic_group(group_id)
+            live = self.driver.machine.groups.find(group_id, ClassicGroup)
+            again = loaded.groups.find(group_id, ClassicGroup)
             assert live is not None
             assert again is not None
             if live.state not in (STABLE, EMPTY):
@@ -245,7 +245,7 @@ class Groups(RuleBasedStateMachine):
     @invariant()
     def groups_fit_together(self) -> None:
         for group_id in self.driver.machine.groups.ids():
-            group = self.driver.machine.classic_group(group_id)
+            group = self.driver.machine.groups.find(group_id, ClassicGroup)
             assert group is not None
             assert group.awaiting_join == sum(m.join_ticket is not None for m in group.members.values())
             assert set(group.static_members.values()) <= set(group.members)

@@ -8,9 +8,9 @@ from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.group.settings import (
     ConsumerConfigs,
     GroupConfigs,
+    ShareConfigs,
     StreamsConfigs,
     fixed_configs,
-    share_configs,
     share_settings,
 )
 from odradek.broker.metadata.image import ResourceType
@@ -108,7 +108,7 @@ def test_releases_without_a_config_do_what_they_did_before_it(version: str) -> N
     """The intervals between assignments and the switch for renewals came with 4.3."""
     configs = GroupConfigs(BrokerConfig({"odradek.kafka.version": version}), {})
     interval = 1000 if version == "4.3" else 0
-    for each in (ConsumerConfigs(configs), StreamsConfigs(configs), share_configs(configs)):
+    for each in (ConsumerConfigs(configs), StreamsConfigs(configs), ShareConfigs(configs)):
         assert each.may_assign("g", 1, 1 + interval)
         assert each.may_assign("g", 1, interval) is (interval == 0)
     assert configs.group("g", "share.renew.acknowledge.enable") is True

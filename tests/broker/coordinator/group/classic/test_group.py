@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.broker.coordinator.group.classic.group import (
+    ClassicGroup,
     Member,
     Protocols,
-    Roster,
     decode_group_key,
     decode_group_value,
     encode_group_key,
@@ -49,7 +49,7 @@ def test_the_protocol_most_members_prefer_wins(driver: GroupDriver) -> None:
 
 def test_subscriptions_are_read_as_far_as_they_are_readable(driver: GroupDriver) -> None:
     driver.stable()
-    group = driver.machine.classic_group("g")
+    group = driver.machine.groups.find("g", ClassicGroup)
     assert group is not None
     assert group.is_subscribed_to("t")
     assert not group.is_subscribed_to("u")
@@ -115,8 +115,8 @@ def member(member_id: str, *protocols: tuple[str, bytes], instance_id: str | Non
     return Member("g", member_id, instance_id, "client", "/host", 60_000, 10_000, protocols or (RANGE,))
 
 
-def roster(*members: Member) -> Roster:
-    made = Roster("g")
+def roster(*members: Member) -> ClassicGroup:
+    made = ClassicGroup("g", 0)
     for each in members:
         made.add(each)
     return made
@@ -203,7 +203,7 @@ def test_topics_are_known_while_all_subscriptions_are_readable() -> None:
     assert group.find_topics(None) is None
     group.add(member("b", ("range", subscription[:4])))
     assert group.find_topics("range") is None
-    assert Roster("g").find_topics(None) == frozenset()
+    assert ClassicGroup("g", 0).find_topics(None) == frozenset()
 
 
 # -- the record: what a real broker wrote, and old versions

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from odradek.broker.coordinator.group.classic.group import ClassicGroup
 from odradek.broker.coordinator.group.classic.rebalance import Changes
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome
@@ -86,7 +87,7 @@ def test_the_leader_is_one_of_those_who_have_joined(driver: GroupDriver) -> None
     again = driver.join(follower, protocols=("range", "other"), rebalance_timeout_ms=10_000)
     driver.wait(seconds=10)
     assert again.result().leader == follower
-    assert driver.machine.classic_group("g").members.keys() == {follower}  # type: ignore[union-attr]
+    assert driver.machine.groups.find("g", ClassicGroup).members.keys() == {follower}  # type: ignore[union-attr]
     assert driver.beat(leader, 3) == E.UNKNOWN_MEMBER_ID
 
 
@@ -207,7 +208,7 @@ def test_a_leaving_member_may_end_the_join_phase(driver: GroupDriver) -> None:
 def test_a_static_member_keeps_its_place_through_a_rebalance_until_its_session_ends(driver: GroupDriver) -> None:
     first = stable_static(driver)
     other = driver.join(rebalance_timeout_ms=10_000)
-    driver.machine.classic_group("g").members[first].rebalance_timeout_ms = 10_000  # type: ignore[union-attr]
+    driver.machine.groups.find("g", ClassicGroup).members[first].rebalance_timeout_ms = 10_000  # type: ignore[union-attr]
     driver.shard.timers.schedule(("join", "g"), driver.clock.now_ms() + 10_000, _complete(driver))
     driver.wait(seconds=10)
     assert {m.member_id for m in other.result().members} == {first, other.result().member_id}
