@@ -13,6 +13,7 @@ from typing import NamedTuple
 from odradek.broker.config.broker_config import is_list_key
 from odradek.broker.config.definition import ConfigKey
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_text, java_order
 
 
 class Operation(IntEnum):
@@ -73,7 +74,9 @@ def result_of(
 ) -> dict[str, str]:
     """The settings of a resource after the change, not yet checked. `default` gives a list that is not set yet."""
     result = {} if change.replaces else dict(current)
-    for name, value, operation in change.assignments:
+    assignments = {assignment.name: assignment for assignment in change.assignments}
+    for name in java_order(assignments, hash_of_text):  # Kafka's controller has them in a map
+        _, value, operation = assignments[name]
         kind = operation_name(operation)
         if operation == Operation.DELETE:
             result.pop(name, None)

@@ -6,7 +6,7 @@ A change is checked as a whole; a refused one changes nothing. Codes and texts a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig, check_supported, is_list_key
@@ -37,7 +37,7 @@ from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, Metadat
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
-from odradek.protocol.java_maps import timeline_order
+from odradek.protocol.java_maps import hash_of_text, java_order, timeline_order
 from odradek.protocol.message import MetadataRecord
 
 _AT_LEAST_ONE = frozenset({"max.connection.creation.rate", "max.connections"})
@@ -73,8 +73,9 @@ def _records_of(state: MetadataState, change: Change, node_id: int | None) -> li
     after = changed(state, change, node_id)
     current = state.image.configs_of(change.type, change.name)
     # As in Kafka a broker is told again what it is told already: it reads files anew then (KAFKA-14136).
-    again = [each.name for each in change.assignments] if change.type == ResourceType.BROKER else []
-    return config_records(state.image, change.type, change.name, current, after, again)
+    named = [each.name for each in change.assignments]
+    again = named if change.type == ResourceType.BROKER else ()
+    return config_records(state.image, change.type, change.name, current, after, named, again)
 
 
 # -- the kinds of resources
@@ -240,16 +241,17 @@ def config_records(
     name: str,
     before: Mapping[str, str],
     after: Mapping[str, str],
-    again: Sequence[str] = (),
+    named: Iterable[str],
+    again: Container[str] = (),
 ) -> list[MetadataRecord]:
     """The records that lead a resource from the old settings to the new ones, with a ClearElrRecord where Kafka adds
     one (KIP-966).
 
-    `again`: keys that are written also if they stay as they are.
+    `named`: the keys of the request, whose records come first. `again`: keys that are written also if they stay as
+    they are.
     """
-    changed = {key: text for key, text in after.items() if before.get(key) != text or key in again}
-    gone = [key for key in timeline_order(tuple(before), len(before)) if key not in after]
-    changes: dict[str, str | None] = {**changed, **dict.fromkeys(gone)}
+    keys = dict.fromkeys([*java_order(named, hash_of_text), *timeline_order(tuple(before), len(before))])
+    changes = {key: after.get(key) for key in keys if before.get(key) != after.get(key) or key in again}
     records: list[MetadataRecord] = [ConfigRecord(kind, name, key, text) for key, text in changes.items()]
     if MIN_INSYNC_REPLICAS in changes and image.feature(ELR_VERSION):
         records.append(ClearElrRecord(name if kind == ResourceType.TOPIC else ""))
@@ -372,9 +374,10 @@ _LIKE_LISTS = frozenset({"sasl.kerberos.principal.to.local.rules"})
 
 def check_operations(change: Change, keys: Mapping[str, ConfigKey]) -> None:
     """The first check of a broker for the operations of a request; for other resources the controller makes it."""
+    for assignment in change.assignments:
+        if assignment.operation not in tuple(Operation):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {assignment.operation}")
     for name, _, operation in change.assignments:
-        if operation not in tuple(Operation):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {operation}")
         if operation in (Operation.APPEND, Operation.SUBTRACT):
             if name not in keys:
                 raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {name}")

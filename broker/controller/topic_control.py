@@ -132,7 +132,7 @@ def _new_id(state: MetadataState) -> bytes:
 
 def _records_of(state: MetadataState, placements: _Placements, topic: CreatedTopic) -> list[MetadataRecord]:
     records: list[MetadataRecord] = [TopicRecord(topic.name, topic.topic_id)]
-    records += config_records(state.image, ResourceType.TOPIC, topic.name, {}, topic.configs)
+    records += config_records(state.image, ResourceType.TOPIC, topic.name, {}, topic.configs, topic.configs)
     records += (
         _new_partition(state, placements, topic.topic_id, index, replicas)
         for index, replicas in enumerate(topic.assignments)

@@ -20,6 +20,7 @@ from odradek.broker.controller.config_control import (
 )
 from odradek.broker.metadata.image import ResourceType
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 
 TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
 METRICS, GROUP = ResourceType.CLIENT_METRICS, ResourceType.GROUP
@@ -166,6 +167,18 @@ _STAYS = (
             INVALID_CONFIG,
             "Can't SUBTRACT to key retention.ms because its type is not LIST.",
         ),
+        (  # the first in the order of a Java hash map
+            "a",
+            [(key, APPEND, "1") for key in ("segment.bytes", "flush.ms", "retention.ms", "", "zz")],
+            INVALID_CONFIG,
+            "Can't APPEND to key  because its type is not LIST.",
+        ),
+        (
+            "a",
+            [("segment.bytes", APPEND, "1"), ("retention.ms", SUBTRACT, "1"), ("zz", APPEND, "1")],
+            INVALID_CONFIG,
+            "Can't APPEND to key zz because its type is not LIST.",
+        ),
         (
             "a",
             [("cleanup.policy", APPEND, "x")],
@@ -185,6 +198,34 @@ def test_topic_changes_that_are_refused(
 ) -> None:
     assert change(cluster, TOPIC, name, *assignments) == (code, why)
     assert overrides(cluster) == {}
+
+
+def test_configs_are_recorded_in_the_order_of_kafkas_hash_map(cluster: Cluster) -> None:
+    asked = {
+        "segment.ms": "9000",
+        "min.insync.replicas": "1",
+        "flush.ms": "77",
+        "cleanup.policy": "compact",
+        "max.message.bytes": "5000",
+        "segment.bytes": "1048576",
+        "retention.ms": "1000",
+    }
+    in_order = ["cleanup.policy", "flush.ms", "max.message.bytes", "min.insync.replicas"]
+    in_order += ["segment.ms", "segment.bytes", "retention.ms"]  # of one slot, in the order of the request
+    state = cluster.controller.state
+
+    def recorded(*assignments: Assignment, kind: int = TOPIC, name: str = "a") -> list[object]:
+        records, _ = alter_configs(state, [Change(kind, name, assignments)], 1)
+        return [(record.name, record.value) for record in records if isinstance(record, ConfigRecord)]
+
+    assert recorded(*(Assignment(*each) for each in asked.items())) == [(key, asked[key]) for key in in_order]
+    assert recorded(Assignment("flush.ms", "78"), Assignment("cleanup.policy", "compact")) == [
+        ("cleanup.policy", "compact"),
+        ("flush.ms", "78"),
+    ]
+    assert recorded(Assignment("flush.ms", None, DELETE)) == []
+    unset = Assignment("log.segment.bytes", None, DELETE)
+    assert recorded(unset, kind=BROKER, name="") == [("log.segment.bytes", None)]
 
 
 # -- brokers

@@ -88,7 +88,7 @@ class World:
         return self.topic_ids.get(self.topic(), "AAAAAAAAAAAAAAAAAAAAAA")
 
     def partition(self, topic: str) -> int:
-        return self.rng.randrange(self.topics.get(topic, 1))
+        return self.rng.randrange(max(1, self.topics.get(topic, 1)))  # a topic can be made with no partitions
 
     def group(self, kind: str) -> str:
         return self.one(GROUPS[kind])
