@@ -292,6 +292,7 @@ class FetchWork(ParkedInPartitions):
         for item in self.items:
             if self.passes_idle and item.is_idle(self.node_id):
                 waitable = True
+                left = max(0, left)
                 if self.committed or item.max_bytes <= 0:
                     self.at_ends = False  # nobody has looked at its last stable offset
                 continue
@@ -309,9 +310,9 @@ class FetchWork(ParkedInPartitions):
                 self.at_ends = False
                 continue
             results.append((item, data, size))
+            left = max(0, left - size)  # a negative limit is the first partition's alone
             if size:
                 min_one = False
-                left = max(0, left - size)
                 self.size += size
             elif data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0:
                 ended = True

@@ -220,7 +220,8 @@ def _when_committed(ctx: RequestContext, group_id: str, response: T, refused: Ca
 def _alter(ctx: RequestContext, group_id: str, offsets: Sequence[TopicOffsets]) -> dict[ShareKey, KafkaError]:
     """Reset the offsets; returns the errors of the share coordinator.
 
-    As in Kafka, the group's record knows the last entry of a topic that is named twice, the share coordinator all.
+    As in Kafka, the group's record knows the last entry of a topic that is named twice, the share coordinator the last
+    of each partition.
     """
     groups, states = ctx.services.groups(), ctx.services.share_persister()
     recorded = dict(offsets)
@@ -230,15 +231,14 @@ def _alter(ctx: RequestContext, group_id: str, offsets: Sequence[TopicOffsets]) 
             place = f"{group_id} {uuid_to_text(topic_id)} {min(by_partition)}"
             text = f"Initialize share group parameters has invalid partitionId - {place}"
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
+    starts = {ShareKey(group_id, topic_id, index): at for topic_id, each in offsets for index, at in each.items()}
     failed: dict[ShareKey, KafkaError] = {}
-    for topic_id, by_partition in offsets:
-        for index, offset in by_partition.items():
-            key = ShareKey(group_id, topic_id, index)
-            try:
-                states.ask_about(InitializeState(key, state_epoch, offset))
-            except KafkaError as error:
-                failed[key] = as_value(error)
-    if not failed and any(by_partition for _, by_partition in offsets):
+    for key, offset in starts.items():
+        try:
+            states.ask_about(InitializeState(key, state_epoch, offset))
+        except KafkaError as error:
+            failed[key] = as_value(error)
+    if starts and not failed:
         places = {topic_id: list(by_partition) for topic_id, by_partition in recorded.items() if by_partition}
         groups.ask_now(group_id, StatesInitialized(group_id, places), ctx.node)
     return failed

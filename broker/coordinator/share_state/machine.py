@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from operator import attrgetter
 from struct import Struct
 from typing import Any, NamedTuple
@@ -147,76 +147,71 @@ def _check_version(value: bytes) -> None:
 
 _FIRST = attrgetter("first_offset")
 _LAST = attrgetter("last_offset")
+_ENDS = attrgetter("first_offset", "last_offset")
 
-Ranked = tuple[int, int, int, int]
-"""First offset, last offset, delivery count, state: in the order in which batches are merged."""
+_UNORDERED = (
+    'Unable to write share group state: Cannot invoke "java.lang.Integer.intValue()" because the return value of '
+    '"java.util.TreeMap.get(Object)" is null'
+)
 
 
 def combine(stored: Sequence[StateBatch], new: Iterable[StateBatch], start_offset: int) -> list[StateBatch]:
-    """Merge batches, from `start_offset` on (-1.
+    """Merge batches, from `start_offset` on (-1: all offsets). Of several states of an offset the one with the most
+    deliveries counts, then the highest.
 
-    All offsets). `stored` is in order and without overlaps, `new` need not be. Only stored batches near new ones are
-    examined.
+    `stored` is in order and without overlaps, `new` need not be. Only stored batches near new ones are examined.
+    A batch that ends before it begins is kept if it is the only one; among several it is an UNKNOWN_SERVER_ERROR, as in
+    Kafka, if no batch of the same content lasts where it ends.
     """
     kept = list(stored[bisect_left(stored, start_offset, key=_LAST) :])
     kept[:1] = _from(kept[:1], start_offset)
     added = list(_from(new, start_offset))
-    if not added:
-        return kept
-    low = bisect_left(kept, min(batch.first_offset for batch in added) - 1, key=_LAST)
-    high = bisect_right(kept, max(batch.last_offset for batch in added) + 1, key=_FIRST)
+    if not added or len(kept) + len(added) == 1:
+        return kept + added
+    low, high = 0, 1
+    if len(kept) > 1:
+        low = bisect_left(kept, min(map(min, map(_ENDS, added))) - 1, key=_LAST)
+        high = bisect_right(kept, max(map(max, map(_ENDS, added))) + 1, key=_FIRST)
     kept[low:high] = _merged([*kept[low:high], *added])
     return kept
 
 
 def _from(batches: Iterable[StateBatch], start_offset: int) -> Iterator[StateBatch]:
     for batch in batches:
-        if batch.first_offset >= start_offset:
-            yield batch
-        elif batch.last_offset >= start_offset:
-            yield batch._replace(first_offset=start_offset)
+        if batch.last_offset >= start_offset:
+            yield batch if batch.first_offset >= start_offset else batch._replace(first_offset=start_offset)
 
 
 def _merged(batches: Sequence[StateBatch]) -> list[StateBatch]:
-    waiting: list[Ranked] = [(first, last, count, state) for first, last, state, count in batches]
-    heapify(waiting)
-    done: list[Ranked] = []
-    one = heappop(waiting)
-    while waiting:
-        other = waiting[0]
-        if not _touch(one, other):
-            done.append(one)
-            one = heappop(waiting)
-            continue
-        heappop(waiting)
-        for piece in _pieces(one, other):
-            heappush(waiting, piece)
-        one = heappop(waiting)
-    done.append(one)
-    return [StateBatch(first, last, state, count) for first, last, count, state in done]
-
-
-def _touch(one: Ranked, other: Ranked) -> bool:
-    """Whether two batches, of which `one` comes first, overlap, or are adjacent with the same content."""
-    return other[0] <= one[1] or (other[0] == one[1] + 1 and one[2:] == other[2:])
-
-
-def _pieces(one: Ranked, other: Ranked) -> Iterator[Ranked]:
-    """Combine two batches that overlap or are adjacent, into batches without overlaps."""
-    first, last, count, state = one
-    other_first, other_last, other_count, other_state = other
-    if one[2:] == other[2:]:
-        yield first, max(last, other_last), count, state
-    elif other[2:] < one[2:]:
-        yield one
-        if other_last > last:
-            yield last + 1, other_last, other_count, other_state
-    else:
-        if other_first > first:
-            yield first, other_first - 1, count, state
-        yield other
-        if other_last < last:
-            yield other_last + 1, last, count, state
+    """Walk over the offsets at which batches begin and end, and know which of them last."""
+    events: list[tuple[int, bool, tuple[int, int]]] = []
+    for first, last, state, count in batches:
+        events += (last + 1, False, (-count, -state)), (first, True, (-count, -state))
+    events.sort()
+    lasting: dict[tuple[int, int], int] = {}
+    ranked: list[tuple[int, int]] = []  # a heap; what lasts no longer is dropped when it comes first
+    done: list[StateBatch] = []
+    since = events[0][0]
+    for offset, begins, content in events:
+        if lasting and since < offset:
+            while ranked[0] not in lasting:
+                heappop(ranked)
+            count, state = ranked[0]
+            piece = StateBatch(since, offset - 1, -state, -count)
+            if done and done[-1].last_offset == since - 1 and done[-1][2:] == piece[2:]:
+                piece = piece._replace(first_offset=done.pop().first_offset)
+            done.append(piece)
+        since = offset
+        if begins:
+            lasting[content] = lasting.get(content, 0) + 1
+            heappush(ranked, content)
+        elif content not in lasting:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, _UNORDERED)
+        elif lasting[content] == 1:
+            del lasting[content]
+        else:
+            lasting[content] -= 1
+    return done
 
 
 _NO_EPOCH = -1
@@ -471,6 +466,8 @@ class ShareStateMachine:
             start_offset = max(state.start_offset, start_offset)
             if complete_count == -1 and start_offset == state.start_offset:
                 complete_count = state.delivery_complete_count
+        if any(batch.last_offset < batch.first_offset for batch in (*state.batches[:1], *command.batches)):
+            combine(state.batches, command.batches, start_offset)  # refused before it is written
         delta = ShareDelta(
             state.snapshot_epoch,
             state.leader_epoch,

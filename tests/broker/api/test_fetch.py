@@ -406,6 +406,13 @@ def test_fetch_with_negative_limits_is_an_unknown_server_error_where_there_are_r
         )
 
 
+def test_fetch_with_a_negative_limit_takes_one_batch_of_the_second_partition(filled_plane: DataPlane) -> None:
+    """The first partition alone has the negative limit, as in Kafka; it has nothing to read here."""
+    first, second = partitions_of(filled_plane.fetch({"empty": 0, "a": 0}, max_bytes=-1))
+    assert (shape(first), offsets_of(first)) == ((0, 0, 0, 0), [])
+    assert (second.error_code, offsets_of(second)) == (0, [0])
+
+
 def test_fetch_with_an_unknown_isolation_level_is_an_unknown_server_error(filled_plane: DataPlane) -> None:
     response = filled_plane.fetch({"a": 0}, isolation_level=9)
     assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR

@@ -128,6 +128,23 @@ def test_alter_share_group_offsets_records_the_last_entry_of_a_topic(talk: Talk)
     assert recorded == {"a": [0], "b": [0]}
 
 
+def test_alter_share_group_offsets_writes_one_state_of_a_partition_named_twice(talk: Talk) -> None:
+    def written() -> int:
+        asked = [{"partitionIndex": index, "timestamp": -1} for index in range(50)]
+        (topic,) = talk.ask("ListOffsets", 7, {"topics": [{"name": "__share_group_state", "partitions": asked}]})[
+            "topics"
+        ]
+        return sum(partition["offset"] for partition in topic["partitions"])
+
+    before = written()
+    topics = [{"topicName": "a", "partitions": [{"partitionIndex": 0, "startOffset": start}]} for start in (0, -1)]
+    assert talk.ask("AlterShareGroupOffsets", 0, {"groupId": "once", "topics": topics})["errorMessage"] is None
+    assert written() == before + 1
+    summary = {"groupId": "once", "topics": [{"topicId": talk.ids["a"], "partitions": [{"partition": 0}]}]}
+    (told,) = talk.ask("ReadShareGroupStateSummary", 0, summary)["results"]
+    assert told["partitions"][0]["startOffset"] == -1
+
+
 def test_alter_share_group_offsets_says_that_the_initialization_failed(talk: Talk) -> None:
     ahead = {"partition": 0, "stateEpoch": (1 << 31) - 1, "startOffset": 0}
     state = {"groupId": "ahead", "topics": [{"topicId": talk.ids["a"], "partitions": [ahead]}]}

@@ -227,6 +227,49 @@ def test_a_late_answer_does_not_take_back_a_later_delivery() -> None:
     assert combine([StateBatch(0, 9, 0, 2)], [StateBatch(3, 4, 2, 1)], 0) == [(0, 9, 0, 2)]
 
 
+@pytest.mark.parametrize(
+    ("stored", "new", "kept"),
+    [
+        ([], [(7, 2, 0, 1)], []),
+        ([], [(5, 4, 0, 1)], []),
+        ([], [(9, 6, 2, 2)], [(9, 6, 2, 2)]),
+        ([], [(7, 2, 0, 1), (8, 9, 0, 1)], [(8, 9, 0, 1)]),
+        ([], [(6, 8, 0, 1), (10, 9, 0, 1), (9, 10, 0, 1)], [(6, 10, 0, 1)]),
+        ([], [(8, 9, 0, 1), (7, 6, 0, 1)], None),
+        ([], [(10, 7, 0, 1), (6, 12, 2, 1)], None),
+        ([(5, 9, 0, 1)], [(9, 6, 2, 2)], None),
+        ([(9, 6, 2, 2)], [(5, 9, 0, 1)], None),
+        ([(9, 6, 2, 2)], [(20, 22, 0, 1)], None),
+    ],
+)
+def test_a_share_batch_that_ends_before_it_begins_is_kept_only_alone(
+    stored: list[tuple[int, ...]], new: list[tuple[int, ...]], kept: list[tuple[int, ...]] | None
+) -> None:
+    """The answers of a real broker."""
+    before, asked = [StateBatch(*batch) for batch in stored], [StateBatch(*batch) for batch in new]
+    if kept is not None:
+        assert combine(before, asked, 5) == kept
+        return
+    with pytest.raises(KafkaError, match="Unable to write share group state"):
+        combine(before, asked, 5)
+
+
+@given(
+    st.lists(
+        st.builds(StateBatch, st.integers(0, 9), st.integers(0, 9), st.just(0), st.integers(1, 2)),
+        min_size=2,
+        max_size=5,
+    )
+)
+def test_share_batches_of_any_ends_are_combined_or_refused(batches: list[StateBatch]) -> None:
+    try:
+        combined = combine((), batches, -1)
+    except KafkaError:
+        assert any(batch.last_offset < batch.first_offset for batch in batches)
+        return
+    assert all(one.last_offset < other.first_offset for one, other in itertools.pairwise(combined))
+
+
 KEY = ShareKey("g", bytes(range(16)), 0)
 OTHER = ShareKey("g", bytes(range(16)), 1)
 STATE = ShareState(0, 3, 5, 10, 0, (), 1_000, 1_000)
