@@ -21,12 +21,12 @@ def files() -> dict[str, str]:
         importlib.import_module(f"{PACKAGE}.{module.name}")
     rows = [
         f'    {key}: ("{handler.function.__module__.rpartition(".")[2]}", '
-        f"{handler.min_version}, {handler.max_version}, {handler.advertised}),  # {handler.spec.name}\n"
+        f"{handler.min_version}, {handler.max_version}),  # {handler.spec.name}\n"
         for key, handler in sorted(HANDLERS.items())
     ]
     text = (
-        '"""What is served, and by which module: key -> (module, lowest, highest version, advertised).\n\n'
+        '"""What is served, and by which module: key -> (module, lowest, highest version).\n\n'
         'Generated from the handlers: do not edit, run `make generate`.\n"""\n\n'
-        "INDEX: dict[int, tuple[str, int, int, bool]] = {\n" + "".join(rows) + "}\n"
+        "INDEX: dict[int, tuple[str, int, int]] = {\n" + "".join(rows) + "}\n"
     )
     return {"broker/api/generated/index.py": text}

@@ -20,7 +20,7 @@ from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE
 from odradek.broker.metadata.node import Node
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import Handler, HandlerRegistry, Index, Serve
+from odradek.broker.requests.handlers import HandlerRegistry, Serve
 from odradek.broker.requests.parked_request import EncodedBody
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -118,32 +118,8 @@ _MADE: dict[int, Callable[[Serve], Serve]] = {
 """API key -> what makes the controller's handler of the broker's."""
 
 
-class ControllerHandlerRegistry(HandlerRegistry):
-    """The handlers of the controllers, made of those of the brokers."""
-
-    def __init__(self, index: Index) -> None:
-        super().__init__("odradek.broker.api", index)
-        self._made: dict[int, Handler] = {}
-
-    def _with(self, index: Index) -> HandlerRegistry:
-        return ControllerHandlerRegistry(index)
-
-    def find(self, key: int) -> Handler | None:
-        made = self._made.get(key)
-        if made is None and key in self._index:
-            known = super().find(key)
-            assert known is not None
-            made = self._made[key] = Handler(
-                known.spec,
-                _MADE[key](known.function),
-                access=known.access,
-                min_version=known.min_version,
-                max_version=known.max_version,
-            )
-        return made
-
-
-_ALL_OF_CONTROLLERS = ControllerHandlerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
+_OF_CONTROLLERS = {key: row for key, row in INDEX.items() if key in _MADE}
+_ALL_OF_CONTROLLERS = HandlerRegistry("odradek.broker.api", _OF_CONTROLLERS, _MADE)
 SERVED_BY_CONTROLLERS = _ALL_OF_CONTROLLERS.of({key: (spec.min_version, 1 << 15) for key, spec in API_BY_KEY.items()})
 """Those of the default release."""
 

@@ -118,38 +118,53 @@ NEVER_LONG: Final = 1 << 31
 
 
 class Handler:
-    """A registered handler.
+    """A handler and what its registration says: `@handles(request_class, access=...)` above the function.
 
-    `access`: the rights it needs. `min_version`/`max_version`: served. `advertised`: whether ApiVersions tells of it.
-    `differs`: differences from Kafka, for the coverage table. For the others see `handles`.
+    `access`: the rights that it needs. `min_version`/`max_version`: served; they default to all that any release has.
+    `differs`: differences from Kafka, for the coverage table.
+    `older` names a module of the package `older` beside the handler's module, and a function in it (`produce.older`):
+    given the handler, a version and a release, it returns what serves the version as that release.
+    `in_parts`: the answer has one element for each of the request, in their order, and none depends on another
+    (`error_answers.SHAPES` names the lists). So a long request is served some elements at a time. A request is long
+    above `long_bytes` (`long_requests`).
+    `large_answers_from`: from this version on the answer to one element may be large, so a request that names more than
+    a few is long, too.
+    A handler returns the response, or None for "no answer" (acks=0). `raise KafkaError` answers with that error at
+    the level where the API carries it. `raise CloseConnection` cuts the connection. Any other exception is a bug of
+    the broker.
     """
+
+    function: Serve
 
     def __init__(
         self,
-        spec: ApiSpec,
-        function: Callable[..., Any],
+        request_class: type[Any],
         *,
         access: Access,
-        min_version: int,
-        max_version: int,
-        advertised: bool = True,
+        max_version: int | None = None,
         differs: str = "",
         older: str = "",
         in_parts: bool = False,
         long_bytes: int = LONG_BYTES,
         large_answers_from: int | None = None,
     ) -> None:
-        self.spec = spec
-        self.function = function
+        self.spec: ApiSpec = API_BY_KEY[request_class.API_KEY]
         self.access = access
-        self.min_version = min_version
-        self.max_version = max_version
-        self.advertised = advertised
+        self.min_version: int = request_class.MIN_VERSION
+        self.max_version = self.spec.max_version if max_version is None else max_version
         self.differs = differs
         self.older = older
         self.in_parts = in_parts
         self.long_bytes = long_bytes
         self.large_answers_from = large_answers_from
+
+    def __call__(self, function: _F) -> _F:
+        known = HANDLERS.get(self.spec.key)
+        if known is not None and known.function.__qualname__ != function.__qualname__:
+            raise RuntimeError(f"two handlers for {self.spec.name}: {known.function} and {function}")
+        self.function = function
+        HANDLERS[self.spec.key] = self
+        return function
 
     @property
     def may_end_halfway(self) -> bool:
@@ -175,73 +190,24 @@ class Handler:
         return found
 
 
-Index = Mapping[int, tuple[str, int, int, bool]]
-"""API key -> (module with the handler, lowest version, highest version, whether ApiVersions tells of it)."""
+handles = Handler
+Index = Mapping[int, tuple[str, int, int]]
+"""API key -> (module with the handler, lowest version, highest version)."""
 
 HANDLERS: dict[int, Handler] = {}
 """The handlers of all modules imported so far, by API key. `HandlerRegistry.find` imports the others."""
 
 
-def handles(
-    request_class: type[Any],
-    *,
-    access: Access,
-    min_version: int | None = None,
-    max_version: int | None = None,
-    advertised: bool = True,
-    differs: str = "",
-    older: str = "",
-    in_parts: bool = False,
-    long_bytes: int = LONG_BYTES,
-    large_answers_from: int | None = None,
-) -> Callable[[_F], _F]:
-    """Register the decorated function for `request_class`. The versions default to all that any release has.
-
-    `access` says which rights the API needs.
-    `older` names a module of the package `older` beside the handler's module, and a function in it (`produce.older`):
-    given the handler, a version and a release, it returns what serves the version as that release.
-    `in_parts`: the answer has one element for each of the request, in their order, and none depends on another
-    (`error_answers.SHAPES` names the lists). So a long request is served some elements at a time. A request is long
-    above `long_bytes` (`long_requests`).
-    `large_answers_from`: from this version on the answer to one element may be large, so a request that names more than
-    a few is long, too.
-    A handler returns the response, or None for "no answer" (acks=0). `raise KafkaError` answers with that error at
-    the level where the API carries it. `raise CloseConnection` cuts the connection. Any other exception is a bug of
-    the broker.
-    """
-    spec = API_BY_KEY[request_class.API_KEY]
-    low = request_class.MIN_VERSION if min_version is None else min_version
-    high = spec.max_version if max_version is None else max_version
-
-    def register(function: _F) -> _F:
-        known = HANDLERS.get(spec.key)
-        if known is not None and known.function.__qualname__ != function.__qualname__:
-            raise RuntimeError(f"two handlers for {spec.name}: {known.function} and {function}")
-        HANDLERS[spec.key] = Handler(
-            spec,
-            function,
-            access=access,
-            min_version=low,
-            max_version=high,
-            advertised=advertised,
-            differs=differs,
-            older=older,
-            in_parts=in_parts,
-            long_bytes=long_bytes,
-            large_answers_from=large_answers_from,
-        )
-        return function
-
-    return register
-
-
 class HandlerRegistry:
-    """The handlers that an index names."""
+    """The handlers that an index names.
 
-    def __init__(self, package: str, index: Index) -> None:
-        """`package`: where the modules of the index are."""
+    `package`: where the modules of the index are. `made`: API key -> what makes another handler of that in the module.
+    """
+
+    def __init__(self, package: str, index: Index, made: Mapping[int, Callable[[Serve], Serve]] | None = None) -> None:
         self._package = package
         self._index = index
+        self._made = made
 
     def find(self, key: int) -> Handler | None:
         """The handler of an API, imported if need be; None if the API is not served."""
@@ -251,22 +217,19 @@ class HandlerRegistry:
         if key not in HANDLERS:
             importlib.import_module(f"{self._package}.{row[0]}")
         handler = HANDLERS.get(key)
+        if handler is not None and self._made is not None:
+            handler = copy.copy(handler)
+            handler.function = self._made[key](handler.function)
         return None if handler is None else handler.within(row[1], row[2])
 
-    def _with(self, index: Index) -> HandlerRegistry:
-        return HandlerRegistry(self._package, index)
-
     def of(self, apis: Mapping[int, tuple[int, int]]) -> HandlerRegistry:
-        """The same handlers for these APIs, each in its lowest to highest version.
-
-        An API that brokers use among each other and do not tell of stays, too.
-        """
-        cut: dict[int, tuple[str, int, int, bool]] = {}
-        for key, (module, low, high, advertised) in self._index.items():
-            lowest, highest = apis.get(key, (low, high) if not advertised else (0, -1))
+        """The same handlers for these APIs, each in its lowest to highest version."""
+        cut: dict[int, tuple[str, int, int]] = {}
+        for key, (module, low, high) in self._index.items():
+            lowest, highest = apis.get(key, (0, -1))
             if max(low, lowest) <= min(high, highest):
-                cut[key] = (module, max(low, lowest), min(high, highest), advertised)
-        return self._with(cut)
+                cut[key] = (module, max(low, lowest), min(high, highest))
+        return HandlerRegistry(self._package, cut, self._made)
 
     def all(self) -> dict[int, Handler]:
         """Every handler by API key. This imports all modules."""
@@ -275,4 +238,4 @@ class HandlerRegistry:
 
     def advertised(self) -> dict[int, tuple[int, int]]:
         """The versions for ApiVersions: lowest and highest by API key. This imports nothing."""
-        return {key: (low, high) for key, (_, low, high, advertised) in sorted(self._index.items()) if advertised}
+        return {key: (low, high) for key, (_, low, high) in sorted(self._index.items())}

@@ -1,86 +1,86 @@
-"""What is served, and by which module: key -> (module, lowest, highest version, advertised).
+"""What is served, and by which module: key -> (module, lowest, highest version).
 
 Generated from the handlers: do not edit, run `make generate`.
 """
 
-INDEX: dict[int, tuple[str, int, int, bool]] = {
-    0: ("produce", 0, 13, True),  # Produce
-    1: ("fetch", 0, 18, True),  # Fetch
-    2: ("list_offsets", 0, 11, True),  # ListOffsets
-    3: ("metadata", 0, 13, True),  # Metadata
-    8: ("group_offsets", 0, 10, True),  # OffsetCommit
-    9: ("group_offsets", 0, 10, True),  # OffsetFetch
-    10: ("find_coordinator", 0, 6, True),  # FindCoordinator
-    11: ("groups", 0, 9, True),  # JoinGroup
-    12: ("groups", 0, 4, True),  # Heartbeat
-    13: ("groups", 0, 5, True),  # LeaveGroup
-    14: ("groups", 0, 5, True),  # SyncGroup
-    15: ("group_admin", 0, 6, True),  # DescribeGroups
-    16: ("group_admin", 0, 5, True),  # ListGroups
-    17: ("credentials", 0, 1, True),  # SaslHandshake
-    18: ("api_versions", 0, 5, True),  # ApiVersions
-    19: ("topics", 0, 7, True),  # CreateTopics
-    20: ("topics", 0, 6, True),  # DeleteTopics
-    21: ("delete_records", 0, 2, True),  # DeleteRecords
-    22: ("producers", 0, 6, True),  # InitProducerId
-    23: ("list_offsets", 0, 4, True),  # OffsetForLeaderEpoch
-    24: ("transactions", 0, 5, True),  # AddPartitionsToTxn
-    25: ("transactions", 0, 4, True),  # AddOffsetsToTxn
-    26: ("transactions", 0, 5, True),  # EndTxn
-    27: ("transaction_admin", 0, 2, True),  # WriteTxnMarkers
-    28: ("transactional_offsets", 0, 6, True),  # TxnOffsetCommit
-    29: ("acls", 0, 3, True),  # DescribeAcls
-    30: ("acls", 0, 3, True),  # CreateAcls
-    31: ("acls", 0, 3, True),  # DeleteAcls
-    32: ("configs", 0, 4, True),  # DescribeConfigs
-    33: ("configs", 0, 2, True),  # AlterConfigs
-    34: ("reassignments", 0, 2, True),  # AlterReplicaLogDirs
-    35: ("cluster", 0, 5, True),  # DescribeLogDirs
-    36: ("credentials", 0, 2, True),  # SaslAuthenticate
-    37: ("topics", 0, 3, True),  # CreatePartitions
-    38: ("credentials", 0, 3, True),  # CreateDelegationToken
-    39: ("credentials", 0, 2, True),  # RenewDelegationToken
-    40: ("credentials", 0, 2, True),  # ExpireDelegationToken
-    41: ("credentials", 0, 3, True),  # DescribeDelegationToken
-    42: ("group_admin", 0, 3, True),  # DeleteGroups
-    43: ("reassignments", 0, 2, True),  # ElectLeaders
-    44: ("configs", 0, 1, True),  # IncrementalAlterConfigs
-    45: ("reassignments", 0, 1, True),  # AlterPartitionReassignments
-    46: ("reassignments", 0, 0, True),  # ListPartitionReassignments
-    47: ("group_offsets", 0, 0, True),  # OffsetDelete
-    48: ("client_quotas", 0, 1, True),  # DescribeClientQuotas
-    49: ("client_quotas", 0, 1, True),  # AlterClientQuotas
-    50: ("credentials", 0, 0, True),  # DescribeUserScramCredentials
-    51: ("credentials", 0, 0, True),  # AlterUserScramCredentials
-    55: ("cluster", 0, 2, True),  # DescribeQuorum
-    57: ("cluster", 0, 2, True),  # UpdateFeatures
-    60: ("cluster", 0, 2, True),  # DescribeCluster
-    61: ("producers", 0, 0, True),  # DescribeProducers
-    64: ("membership", 0, 0, True),  # UnregisterBroker
-    65: ("transaction_admin", 0, 0, True),  # DescribeTransactions
-    66: ("transaction_admin", 0, 2, True),  # ListTransactions
-    68: ("consumer_groups", 0, 1, True),  # ConsumerGroupHeartbeat
-    69: ("consumer_groups", 0, 1, True),  # ConsumerGroupDescribe
-    71: ("telemetry", 0, 0, True),  # GetTelemetrySubscriptions
-    72: ("telemetry", 0, 0, True),  # PushTelemetry
-    74: ("configs", 0, 1, True),  # ListConfigResources
-    75: ("metadata", 0, 0, True),  # DescribeTopicPartitions
-    76: ("share_groups", 1, 1, True),  # ShareGroupHeartbeat
-    77: ("share_groups", 1, 1, True),  # ShareGroupDescribe
-    78: ("share_fetch", 1, 2, True),  # ShareFetch
-    79: ("share_fetch", 1, 2, True),  # ShareAcknowledge
-    80: ("membership", 0, 1, True),  # AddRaftVoter
-    81: ("membership", 0, 0, True),  # RemoveRaftVoter
-    83: ("share_state", 0, 0, True),  # InitializeShareGroupState
-    84: ("share_state", 0, 0, True),  # ReadShareGroupState
-    85: ("share_state", 0, 1, True),  # WriteShareGroupState
-    86: ("share_state", 0, 0, True),  # DeleteShareGroupState
-    87: ("share_state", 0, 1, True),  # ReadShareGroupStateSummary
-    88: ("streams_groups", 0, 1, True),  # StreamsGroupHeartbeat
-    89: ("streams_groups", 0, 1, True),  # StreamsGroupDescribe
-    90: ("share_group_offsets", 0, 1, True),  # DescribeShareGroupOffsets
-    91: ("share_group_offsets", 0, 0, True),  # AlterShareGroupOffsets
-    92: ("share_group_offsets", 0, 0, True),  # DeleteShareGroupOffsets
-    93: ("streams_groups", 0, 0, True),  # StreamsGroupTopologyDescriptionUpdate
-    94: ("membership", 0, 0, True),  # UnregisterController
+INDEX: dict[int, tuple[str, int, int]] = {
+    0: ("produce", 0, 13),  # Produce
+    1: ("fetch", 0, 18),  # Fetch
+    2: ("list_offsets", 0, 11),  # ListOffsets
+    3: ("metadata", 0, 13),  # Metadata
+    8: ("group_offsets", 0, 10),  # OffsetCommit
+    9: ("group_offsets", 0, 10),  # OffsetFetch
+    10: ("find_coordinator", 0, 6),  # FindCoordinator
+    11: ("groups", 0, 9),  # JoinGroup
+    12: ("groups", 0, 4),  # Heartbeat
+    13: ("groups", 0, 5),  # LeaveGroup
+    14: ("groups", 0, 5),  # SyncGroup
+    15: ("group_admin", 0, 6),  # DescribeGroups
+    16: ("group_admin", 0, 5),  # ListGroups
+    17: ("credentials", 0, 1),  # SaslHandshake
+    18: ("api_versions", 0, 5),  # ApiVersions
+    19: ("topics", 0, 7),  # CreateTopics
+    20: ("topics", 0, 6),  # DeleteTopics
+    21: ("delete_records", 0, 2),  # DeleteRecords
+    22: ("producers", 0, 6),  # InitProducerId
+    23: ("list_offsets", 0, 4),  # OffsetForLeaderEpoch
+    24: ("transactions", 0, 5),  # AddPartitionsToTxn
+    25: ("transactions", 0, 4),  # AddOffsetsToTxn
+    26: ("transactions", 0, 5),  # EndTxn
+    27: ("transaction_admin", 0, 2),  # WriteTxnMarkers
+    28: ("transactional_offsets", 0, 6),  # TxnOffsetCommit
+    29: ("acls", 0, 3),  # DescribeAcls
+    30: ("acls", 0, 3),  # CreateAcls
+    31: ("acls", 0, 3),  # DeleteAcls
+    32: ("configs", 0, 4),  # DescribeConfigs
+    33: ("configs", 0, 2),  # AlterConfigs
+    34: ("reassignments", 0, 2),  # AlterReplicaLogDirs
+    35: ("cluster", 0, 5),  # DescribeLogDirs
+    36: ("credentials", 0, 2),  # SaslAuthenticate
+    37: ("topics", 0, 3),  # CreatePartitions
+    38: ("credentials", 0, 3),  # CreateDelegationToken
+    39: ("credentials", 0, 2),  # RenewDelegationToken
+    40: ("credentials", 0, 2),  # ExpireDelegationToken
+    41: ("credentials", 0, 3),  # DescribeDelegationToken
+    42: ("group_admin", 0, 3),  # DeleteGroups
+    43: ("reassignments", 0, 2),  # ElectLeaders
+    44: ("configs", 0, 1),  # IncrementalAlterConfigs
+    45: ("reassignments", 0, 1),  # AlterPartitionReassignments
+    46: ("reassignments", 0, 0),  # ListPartitionReassignments
+    47: ("group_offsets", 0, 0),  # OffsetDelete
+    48: ("client_quotas", 0, 1),  # DescribeClientQuotas
+    49: ("client_quotas", 0, 1),  # AlterClientQuotas
+    50: ("credentials", 0, 0),  # DescribeUserScramCredentials
+    51: ("credentials", 0, 0),  # AlterUserScramCredentials
+    55: ("cluster", 0, 2),  # DescribeQuorum
+    57: ("cluster", 0, 2),  # UpdateFeatures
+    60: ("cluster", 0, 2),  # DescribeCluster
+    61: ("producers", 0, 0),  # DescribeProducers
+    64: ("membership", 0, 0),  # UnregisterBroker
+    65: ("transaction_admin", 0, 0),  # DescribeTransactions
+    66: ("transaction_admin", 0, 2),  # ListTransactions
+    68: ("consumer_groups", 0, 1),  # ConsumerGroupHeartbeat
+    69: ("consumer_groups", 0, 1),  # ConsumerGroupDescribe
+    71: ("telemetry", 0, 0),  # GetTelemetrySubscriptions
+    72: ("telemetry", 0, 0),  # PushTelemetry
+    74: ("configs", 0, 1),  # ListConfigResources
+    75: ("metadata", 0, 0),  # DescribeTopicPartitions
+    76: ("share_groups", 1, 1),  # ShareGroupHeartbeat
+    77: ("share_groups", 1, 1),  # ShareGroupDescribe
+    78: ("share_fetch", 1, 2),  # ShareFetch
+    79: ("share_fetch", 1, 2),  # ShareAcknowledge
+    80: ("membership", 0, 1),  # AddRaftVoter
+    81: ("membership", 0, 0),  # RemoveRaftVoter
+    83: ("share_state", 0, 0),  # InitializeShareGroupState
+    84: ("share_state", 0, 0),  # ReadShareGroupState
+    85: ("share_state", 0, 1),  # WriteShareGroupState
+    86: ("share_state", 0, 0),  # DeleteShareGroupState
+    87: ("share_state", 0, 1),  # ReadShareGroupStateSummary
+    88: ("streams_groups", 0, 1),  # StreamsGroupHeartbeat
+    89: ("streams_groups", 0, 1),  # StreamsGroupDescribe
+    90: ("share_group_offsets", 0, 1),  # DescribeShareGroupOffsets
+    91: ("share_group_offsets", 0, 0),  # AlterShareGroupOffsets
+    92: ("share_group_offsets", 0, 0),  # DeleteShareGroupOffsets
+    93: ("streams_groups", 0, 0),  # StreamsGroupTopologyDescriptionUpdate
+    94: ("membership", 0, 0),  # UnregisterController
 }

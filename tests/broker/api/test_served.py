@@ -11,9 +11,9 @@ from odradek.protocol.apis import API_BY_KEY
 def test_every_entry_of_the_index_has_its_handler() -> None:
     handlers = ALL.all()
     assert list(handlers) == sorted(INDEX)
-    for key, (_, low, high, advertised) in INDEX.items():
+    for key, (_, low, high) in INDEX.items():
         handler = handlers[key]
-        assert (handler.min_version, handler.max_version, handler.advertised) == (low, high, advertised)
+        assert (handler.min_version, handler.max_version) == (low, high)
         assert API_BY_KEY[key].request.MIN_VERSION <= low <= high <= API_BY_KEY[key].request.MAX_VERSION
 
 

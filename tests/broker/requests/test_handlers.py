@@ -41,15 +41,9 @@ def test_a_handler_is_imported_when_it_is_asked_for_and_not_before() -> None:
 
 def test_what_the_index_does_not_name_is_not_served() -> None:
     SERVED.all()
-    registry = HandlerRegistry(PACKAGE, {HEARTBEAT: ("groups", 0, 4, True)})
+    registry = HandlerRegistry(PACKAGE, {HEARTBEAT: ("groups", 0, 4)})
     assert registry.find(11) is None
     assert list(registry.all()) == [HEARTBEAT]
-
-
-def test_what_is_not_advertised_is_served_all_the_same() -> None:
-    registry = HandlerRegistry(PACKAGE, {HEARTBEAT: ("groups", 1, 4, False), 0: ("produce", 3, 13, True)})
-    assert registry.advertised() == {0: (3, 13)}
-    assert registry.find(HEARTBEAT) is not None
 
 
 def test_versions_default_to_those_of_kafka(install: Install) -> None:
@@ -59,11 +53,11 @@ def test_versions_default_to_those_of_kafka(install: Install) -> None:
     assert (handler.min_version, handler.max_version) == (0, 4)
 
 
-def test_a_registry_is_cut_to_the_versions_of_a_release_but_for_what_is_not_advertised() -> None:
-    index = {HEARTBEAT: ("groups", 0, 4, True), 0: ("produce", 0, 13, True), 11: ("groups", 0, 9, False)}
+def test_a_registry_is_cut_to_the_versions_of_a_release() -> None:
+    index = {HEARTBEAT: ("groups", 0, 4), 0: ("produce", 0, 13), 11: ("groups", 0, 9)}
     cut = HandlerRegistry(PACKAGE, index).of({0: (3, 20), 5: (1, 2)})
     assert cut.advertised() == {0: (3, 13)}
-    assert list(cut.all()) == [0, 11]
+    assert list(cut.all()) == [0]
 
 
 def test_an_older_release_has_functions_of_its_own() -> None:
