@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.requests.services import AnswerCache, NoAnswerCache
+from odradek.broker.requests.services import AnswerCache
 from odradek.broker.runtime.journal import PartitionJournal
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Lane:
 
     def new_answer_cache(self) -> AnswerCache:
         """The cache in which handlers keep answers: each is made anew."""
-        return NoAnswerCache()
+        return AnswerCache()
 
     def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
         """The journal of a coordinator."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, Unpack, overload
 from odradek.broker.clock import in_event_loop
 from odradek.broker.facade.names import Named
 from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_look, trio_look
-from odradek.broker.requests.exchange import RawExchange
+from odradek.broker.requests.recent_requests import RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest, TranscriptReader
 from odradek.broker.transcript.request_list import Conditions, Requests
 

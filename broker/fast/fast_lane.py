@@ -12,6 +12,7 @@ from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.fast.sleeping_poller import SleepingPoller, event_loop
 from odradek.broker.lane import Lane
+from odradek.broker.requests.services import AnswerCache
 from odradek.protocol.apis import PRODUCE_KEY
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ MAX_BYTES = 16 * 1024 * 1024
 """Of the answers of one API and their keys."""
 
 
-class KeptAnswers:
+class KeptAnswers(AnswerCache):
     """The encoded answers to Metadata and ApiVersions, by API and request. A newer version of the metadata empties the
     cache.
 
@@ -54,7 +55,6 @@ class KeptAnswers:
         self._sizes: dict[str, int] = {}
 
     def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
-        """The answers of one API that were made of this version of its facts."""
         known = self._tables.get(api)
         if known is not None and known[0] == version:
             return known[1]
@@ -64,7 +64,6 @@ class KeptAnswers:
         return table
 
     def keep(self, api: str, key: Hashable, answer: Any, size: int) -> None:
-        """Add an answer to what `of` gave last. `size`: bytes of the key and the answer, about."""
         _, table = self._tables[api]
         if len(table) >= _MAX_KEPT or self._sizes[api] + size > MAX_BYTES:
             table.clear()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from odradek.broker.faults.wire import FREE, PROMPT, Inner, Terms, Wire
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Unreached
-from odradek.broker.requests.exchange import CLIENT_ID, CONNECTION, Frame
+from odradek.broker.requests.recent_requests import CLIENT_ID, CONNECTION, Frame
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from odradek.broker.net.receive_buffer import ReceiveBuffer, SpeaksTlsError
 from odradek.broker.net.sending import bytes_of_its_own, send_large
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Disturbed, Long, Pending, Throttled, Unreached
-from odradek.broker.requests.exchange import Frame
 from odradek.broker.requests.parked_request import Parked
+from odradek.broker.requests.recent_requests import Frame
 from odradek.protocol.errors import ProtocolError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending, Throttled
-from odradek.broker.requests.exchange import Frame
+from odradek.broker.requests.recent_requests import Frame
 from odradek.broker.security.denials import NO_LOG_IN, SESSION_ENDED, Denial, Denials, shortened
 from odradek.broker.security.principal import USER
 from odradek.broker.security.sasl.credentials import Credentials

@@ -15,15 +15,14 @@ if TYPE_CHECKING:
 
     from odradek.broker.metadata.node import Node
     from odradek.broker.releases.release import Release
-    from odradek.broker.requests.exchange import RawExchange
+    from odradek.broker.requests.recent_requests import RawExchange
     from odradek.broker.requests.request_cost import RequestCost
     from odradek.broker.requests.services import Services
     from odradek.broker.security.acl import Operation, Resource
     from odradek.broker.security.authorizer import Authorizer
     from odradek.protocol.long_work import LongWork
 
-_FORWARDED = frozenset({19, 20, 30, 31, 33, 37, 38, 39, 40, 43, 44, 45, 46, 49, 51, 55, 57, 64, 80, 81})
-"""The APIs that a broker forwards to the controller, by key."""
+_FORWARDED = frozenset(key for key, spec in API_BY_KEY.items() if spec.forwardable)
 
 
 class CloseConnection(Exception):

@@ -12,21 +12,22 @@ import trio
 
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
-from odradek.broker.requests.exchange import (
+from odradek.broker.requests.handlers import NEVER_LONG, Handler
+from odradek.broker.requests.parked_request import EncodedBody, EncodedParts, Parked, is_coroutine, response_of
+from odradek.broker.requests.recent_requests import (
     ANSWER,
     ANSWER_SIZE,
     ANSWERED,
     API_KEY,
     CONNECTION,
     CUT,
+    LONGEST_KEPT_TEXT,
     VERSION,
     Frame,
     RawExchange,
+    RecentRequests,
     unsupported_request,
 )
-from odradek.broker.requests.handlers import NEVER_LONG, Handler
-from odradek.broker.requests.parked_request import EncodedBody, EncodedParts, Parked, is_coroutine, response_of
-from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT, RecentRequests
 from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError, TooManyElementsError
 from odradek.protocol.file_slice import Part

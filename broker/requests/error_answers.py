@@ -47,9 +47,18 @@ def _named(answered: str, asked: str, *fields: str) -> Level:
     return Level(answered, asked, {field: field for field in fields})
 
 
+def _always(*levels: Level, top: bool = False) -> tuple[Shape, ...]:
+    return (Shape(0, levels, top),)
+
+
+_TOPICS = _named("topics", "topics", "name")
+_TOPICS_OR_IDS = _named("topics", "topics", "name", "topic_id")
 _PARTITIONS = _named("partitions", "partitions", "partition_index")
+_NUMBERED = _named("partitions", "partitions", "partition")
 _PARTITION_NUMBERS = Level("partitions", "partition_indexes", {"partition_index": _ITSELF})
 _GROUP_IDS = Level("groups", "group_ids", {"group_id": _ITSELF})
+_GROUPS = _named("groups", "groups", "group_id")
+_RESOURCES = _named("responses", "resources", "resource_type", "resource_name")
 _FETCHED = (
     _named("responses", "topics", "topic", "topic_id"),
     Level("partitions", "partitions", {"partition_index": "partition"}),
@@ -58,45 +67,26 @@ _ELECTED = (
     _named("replica_election_results", "topic_partitions", "topic"),
     Level("partition_result", "partitions", {"partition_id": _ITSELF}),
 )
-_SHARE_STATE = (_named("results", "topics", "topic_id"), _named("partitions", "partitions", "partition"))
+_SHARE_STATE = _always(_named("results", "topics", "topic_id"), _NUMBERED)
 
 SHAPES: dict[str, tuple[Shape, ...]] = {
-    "Produce": (
-        Shape(
-            0,
-            (
-                _named("responses", "topic_data", "name", "topic_id"),
-                _named("partition_responses", "partition_data", "index"),
-            ),
-        ),
+    "Produce": _always(
+        _named("responses", "topic_data", "name", "topic_id"), _named("partition_responses", "partition_data", "index")
     ),
-    "Fetch": (
-        Shape(0, _FETCHED),
-        Shape(7, _FETCHED, top=True),
-        Shape(13, ()),
-    ),
-    "ListOffsets": (Shape(0, (_named("topics", "topics", "name"), _PARTITIONS)),),
-    "Metadata": (
-        Shape(0, (_named("topics", "topics", "name", "topic_id"),)),
-        Shape(13, (_named("topics", "topics", "name", "topic_id"),), top=True),
-    ),
-    "OffsetCommit": (Shape(0, (_named("topics", "topics", "name", "topic_id"), _PARTITIONS)),),
-    "OffsetFetch": (
-        Shape(0, (_named("topics", "topics", "name"), _PARTITION_NUMBERS)),
-        Shape(2, ()),
-        Shape(8, (_named("groups", "groups", "group_id"),)),
-    ),
+    "Fetch": (Shape(0, _FETCHED), Shape(7, _FETCHED, top=True), Shape(13, ())),
+    "ListOffsets": _always(_TOPICS, _PARTITIONS),
+    "Metadata": (Shape(0, (_TOPICS_OR_IDS,)), Shape(13, (_TOPICS_OR_IDS,), top=True)),
+    "OffsetCommit": _always(_TOPICS_OR_IDS, _PARTITIONS),
+    "OffsetFetch": (Shape(0, (_TOPICS, _PARTITION_NUMBERS)), Shape(2, ()), Shape(8, (_GROUPS,))),
     "FindCoordinator": (Shape(0, ()), Shape(4, (Level("coordinators", "coordinator_keys", {"key": _ITSELF}),))),
-    "DescribeGroups": (Shape(0, (Level("groups", "groups", {"group_id": _ITSELF}),)),),
-    "CreateTopics": (Shape(0, (_named("topics", "topics", "name"),)),),
+    "DescribeGroups": _always(Level("groups", "groups", {"group_id": _ITSELF})),
+    "CreateTopics": _always(_TOPICS),
     "DeleteTopics": (
         Shape(0, (Level("responses", "topic_names", {"name": _ITSELF}),)),
         Shape(6, (_named("responses", "topics", "name", "topic_id"),)),
     ),
-    "DeleteRecords": (Shape(0, (_named("topics", "topics", "name"), _PARTITIONS)),),
-    "OffsetForLeaderEpoch": (
-        Shape(0, (_named("topics", "topics", "topic"), _named("partitions", "partitions", "partition"))),
-    ),
+    "DeleteRecords": _always(_TOPICS, _PARTITIONS),
+    "OffsetForLeaderEpoch": _always(_named("topics", "topics", "topic"), _NUMBERED),
     "AddPartitionsToTxn": (
         Shape(
             0,
@@ -107,48 +97,36 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
         ),
         Shape(4, ()),
     ),
-    "WriteTxnMarkers": (
-        Shape(
-            0,
-            (_named("markers", "markers", "producer_id"), _named("topics", "topics", "name"), _PARTITION_NUMBERS),
-        ),
+    "WriteTxnMarkers": _always(_named("markers", "markers", "producer_id"), _TOPICS, _PARTITION_NUMBERS),
+    "TxnOffsetCommit": _always(_TOPICS_OR_IDS, _PARTITIONS),
+    "CreateAcls": _always(Level("results", "creations", {})),
+    "DeleteAcls": _always(Level("filter_results", "filters", {})),
+    "DescribeConfigs": _always(_named("results", "resources", "resource_type", "resource_name")),
+    "AlterConfigs": _always(_RESOURCES),
+    "IncrementalAlterConfigs": _always(_RESOURCES),
+    "AlterReplicaLogDirs": _always(
+        Level("results", "dirs.topics", {"topic_name": "name"}),
+        Level("partitions", "partitions", {"partition_index": _ITSELF}),
     ),
-    "TxnOffsetCommit": (Shape(0, (_named("topics", "topics", "name", "topic_id"), _PARTITIONS)),),
-    "CreateAcls": (Shape(0, (Level("results", "creations", {}),)),),
-    "DeleteAcls": (Shape(0, (Level("filter_results", "filters", {}),)),),
-    "DescribeConfigs": (Shape(0, (_named("results", "resources", "resource_type", "resource_name"),)),),
-    "AlterConfigs": (Shape(0, (_named("responses", "resources", "resource_type", "resource_name"),)),),
-    "IncrementalAlterConfigs": (Shape(0, (_named("responses", "resources", "resource_type", "resource_name"),)),),
-    "AlterReplicaLogDirs": (
-        Shape(
-            0,
-            (
-                Level("results", "dirs.topics", {"topic_name": "name"}),
-                Level("partitions", "partitions", {"partition_index": _ITSELF}),
-            ),
-        ),
-    ),
-    "CreatePartitions": (Shape(0, (_named("results", "topics", "name"),)),),
-    "DeleteGroups": (Shape(0, (Level("results", "groups_names", {"group_id": _ITSELF}),)),),
+    "CreatePartitions": _always(_named("results", "topics", "name")),
+    "DeleteGroups": _always(Level("results", "groups_names", {"group_id": _ITSELF})),
     "ElectLeaders": (Shape(0, _ELECTED), Shape(1, _ELECTED, top=True)),
-    "AlterClientQuotas": (Shape(0, (_named("entries", "entries", "entity"),)),),
-    "AlterPartitionReassignments": (Shape(0, (_named("responses", "topics", "name"), _PARTITIONS), top=True),),
-    "ListPartitionReassignments": (Shape(0, (_named("topics", "topics", "name"), _PARTITION_NUMBERS), top=True),),
-    "DescribeUserScramCredentials": (Shape(0, (Level("results", "users", {}),), top=True),),
-    "DescribeProducers": (Shape(0, (_named("topics", "topics", "name"), _PARTITION_NUMBERS)),),
-    "DescribeTransactions": (
-        Shape(0, (Level("transaction_states", "transactional_ids", {"transactional_id": _ITSELF}),)),
-    ),
-    "DescribeTopicPartitions": (Shape(0, (_named("topics", "topics", "name"),)),),
-    "ConsumerGroupDescribe": (Shape(0, (_GROUP_IDS,)),),
-    "ShareGroupDescribe": (Shape(0, (_GROUP_IDS,)),),
-    "StreamsGroupDescribe": (Shape(0, (_GROUP_IDS,)),),
-    "DescribeShareGroupOffsets": (Shape(0, (_named("groups", "groups", "group_id"),)),),
-    "InitializeShareGroupState": (Shape(0, _SHARE_STATE),),
-    "ReadShareGroupState": (Shape(0, _SHARE_STATE),),
-    "WriteShareGroupState": (Shape(0, _SHARE_STATE),),
-    "DeleteShareGroupState": (Shape(0, _SHARE_STATE),),
-    "ReadShareGroupStateSummary": (Shape(0, _SHARE_STATE),),
+    "AlterClientQuotas": _always(_named("entries", "entries", "entity")),
+    "AlterPartitionReassignments": _always(_named("responses", "topics", "name"), _PARTITIONS, top=True),
+    "ListPartitionReassignments": _always(_TOPICS, _PARTITION_NUMBERS, top=True),
+    "DescribeUserScramCredentials": _always(Level("results", "users", {}), top=True),
+    "DescribeProducers": _always(_TOPICS, _PARTITION_NUMBERS),
+    "DescribeTransactions": _always(Level("transaction_states", "transactional_ids", {"transactional_id": _ITSELF})),
+    "DescribeTopicPartitions": _always(_TOPICS),
+    "ConsumerGroupDescribe": _always(_GROUP_IDS),
+    "ShareGroupDescribe": _always(_GROUP_IDS),
+    "StreamsGroupDescribe": _always(_GROUP_IDS),
+    "DescribeShareGroupOffsets": _always(_GROUPS),
+    "InitializeShareGroupState": _SHARE_STATE,
+    "ReadShareGroupState": _SHARE_STATE,
+    "WriteShareGroupState": _SHARE_STATE,
+    "DeleteShareGroupState": _SHARE_STATE,
+    "ReadShareGroupStateSummary": _SHARE_STATE,
 }
 """APIs that are not named here have a top-level `error_code` in every version."""
 

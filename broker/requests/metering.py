@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import work_ns
-from odradek.broker.requests.exchange import SIZE, Frame
 from odradek.broker.requests.parked_request import EncodedBody
+from odradek.broker.requests.recent_requests import SIZE, Frame
 from odradek.broker.requests.request_cost import FetchUnderQuota, RequestCost, response_bytes
 from odradek.broker.security.quotas.quotas import FETCH, MUTATION, PRODUCE, REQUEST, Quotas, Throttle
 from odradek.protocol.apis import API_BY_KEY

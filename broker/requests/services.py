@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from odradek.broker.requests.exchange import UNSUPPORTED_KEPT, UnsupportedRequest
+from odradek.broker.requests.recent_requests import UNSUPPORTED_KEPT, UnsupportedRequest
 from odradek.broker.security.denials import Denials
 
 if TYPE_CHECKING:
@@ -29,14 +29,12 @@ if TYPE_CHECKING:
     from odradek.broker.worker import Worker
 
 
-# -- The cache of answers. In the plain lane it keeps none.
-
-
-class AnswerCache(Protocol):
-    """The answers that handlers made from the metadata image."""
+class AnswerCache:
+    """The answers that handlers made from the metadata image. This one keeps none: each answer is made anew."""
 
     def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
         """The answers of one API that were made of this version of its facts."""
+        return {}
 
     def keep(self, api: str, key: Hashable, answer: Any, size: int) -> None:
         """Add an answer to what `of` gave last. `size`: bytes of the key and the answer, about."""
@@ -44,19 +42,6 @@ class AnswerCache(Protocol):
     @property
     def topics(self) -> dict[Any, tuple[Any, Any]]:
         """Parts of answers that tell of a topic: what each was made of, and the part."""
-
-
-class NoAnswerCache:
-    """Each answer is made anew."""
-
-    def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
-        return {}
-
-    def keep(self, api: str, key: Hashable, answer: Any, size: int) -> None:
-        """See `AnswerCache`."""
-
-    @property
-    def topics(self) -> dict[Any, tuple[Any, Any]]:
         return {}
 
 
@@ -138,7 +123,7 @@ class Services:
         self.config = config
         self.controller = controller
         self.image = controller.image
-        self.answers: AnswerCache = answers or NoAnswerCache()
+        self.answers = answers or AnswerCache()
         self.fetch_sessions = fetch_sessions
         self.groups = groups
         self.handlers = handlers

@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from struct import Struct, pack
 from typing import BinaryIO, NamedTuple
 
-from odradek.broker.requests.exchange import REGISTRY_KEY, Exchange, Head
+from odradek.broker.requests.recent_requests import REGISTRY_KEY, Exchange, Head
 from odradek.broker.transcript.recorded_request import Facts, RecordedRequest, whole_bytes
 from odradek.protocol.headers import RequestHeader, encode_request_header
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from odradek.broker.requests.exchange import REGISTRY_KEY, Exchange, Head, HttpMessage, Kept, Told
+from odradek.broker.requests.recent_requests import REGISTRY_KEY, Exchange, Head, HttpMessage, Kept, Told
 from odradek.broker.requests.request_topics import Subjects
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import Summary

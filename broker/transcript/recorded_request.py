@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from odradek.broker.requests.exchange import TOLD, Exchange, Head, HttpMessage, Kept, RawExchange, Told, api_name
+from odradek.broker.requests.recent_requests import TOLD, Exchange, Head, HttpMessage, Kept, RawExchange, Told, api_name
 from odradek.broker.requests.request_log import error_name, problems_of
 from odradek.broker.requests.request_topics import TopicsById, subjects_of
 from odradek.broker.transcript.request_text import Summary, line_of

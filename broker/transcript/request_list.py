@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
 
 from odradek.broker.mistakes import checked, did_you_mean
-from odradek.broker.requests.exchange import REGISTRY_API, REGISTRY_KEY
-from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT
+from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT, REGISTRY_API, REGISTRY_KEY
 from odradek.broker.transcript.recorded_request import Facts, RecordedRequest
 from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.errors import ErrorCode

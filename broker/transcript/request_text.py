@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from odradek.broker.requests.exchange import Exchange, Head, HttpMessage, Told
+from odradek.broker.requests.recent_requests import Exchange, Head, HttpMessage, Told
 from odradek.broker.requests.request_topics import TopicsById
 from odradek.broker.transcript.topic_positions import TopicPosition, name_of
 from odradek.protocol.file_slice import joined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from odradek.broker.requests.exchange import REGISTRY_KEY, Exchange, HttpMessage, Kept, RawExchange
+from odradek.broker.requests.recent_requests import REGISTRY_KEY, Exchange, HttpMessage, Kept, RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.headers import RequestHeader, encode_request_header, encode_response_header

@@ -14,7 +14,7 @@ from odradek.broker.facade.report.situation import Situation, situation_since
 from odradek.broker.facade.report.text import duration
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.mistakes import did_you_mean
-from odradek.broker.requests.exchange import Exchange
+from odradek.broker.requests.recent_requests import Exchange
 from odradek.broker.schemas.framing import readings
 from odradek.broker.transcript.recorded_request import RecordedRequest, is_trimmed
 from odradek.broker.transcript.request_text import client_of, count_records

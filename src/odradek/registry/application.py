@@ -12,19 +12,20 @@ import trio
 
 from odradek.broker.config.listeners import address_text
 from odradek.broker.facade.thread_bridge import BrokerClosedError, Call
-from odradek.broker.requests.exchange import (
+from odradek.broker.requests.recent_requests import (
     ANSWER,
     ANSWER_SIZE,
     ANSWERED,
     CUT,
     FRAME,
+    LONGEST_KEPT_TEXT,
     REGISTRY_KEY,
     SIZE,
+    WHOLE_BYTES,
     Exchange,
     HttpMessage,
     RawExchange,
 )
-from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT, WHOLE_BYTES
 from odradek.broker.worker import in_thread
 from odradek.http_access import Access, HttpError, HttpRequest, text_bytes
 from odradek.http_server import ClientGoneError, HttpResponse, Routes, UnansweredError

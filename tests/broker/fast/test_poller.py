@@ -17,8 +17,8 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import CloseConnection, RequestContext
-from odradek.broker.requests.exchange import Exchange, RawExchange
 from odradek.broker.requests.parked_request import Parked
+from odradek.broker.requests.recent_requests import Exchange, RawExchange
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

@@ -6,13 +6,13 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.nodes.node_life import stop_node
-from odradek.broker.requests.services import Deferred, NoAnswerCache
+from odradek.broker.requests.services import AnswerCache, Deferred
 
 # -- Without a cache nothing is kept.
 
 
 def test_what_is_put_is_not_there_the_next_time() -> None:
-    cache = NoAnswerCache()
+    cache = AnswerCache()
     cache.of("Metadata", 1)
     cache.keep("Metadata", "question", "answer", 6)
     cache.topics["t"] = (1, "part")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from odradek.broker.requests.exchange import Head
+from odradek.broker.requests.recent_requests import Head
 from odradek.broker.transcript.capture import write_capture
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic

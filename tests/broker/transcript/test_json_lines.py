@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from odradek.broker.requests.exchange import Head, Told
+from odradek.broker.requests.recent_requests import Head, Told
 from odradek.broker.transcript.json_lines import TranscriptError, to_line
 from odradek.broker.transcript.request_list import load_transcript
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from odradek.broker.requests.exchange import Head, Told
+from odradek.broker.requests.recent_requests import Head, Told
 from odradek.broker.requests.request_topics import Subjects
 from odradek.broker.transcript.recorded_request import (
     RecordedRequest,

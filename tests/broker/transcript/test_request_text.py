@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.requests.exchange import Head, Told
+from odradek.broker.requests.recent_requests import Head, Told
 from odradek.broker.transcript.request_text import (
     count_records,
     describe_answer,

@@ -16,7 +16,7 @@ from odradek.broker.facade.report.situation import Situation, situation_since
 from odradek.broker.facade.security_settings import Security
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.faults.fault import Fault
-from odradek.broker.requests.exchange import UnsupportedRequest
+from odradek.broker.requests.recent_requests import UnsupportedRequest
 from odradek.broker.security.denials import Denial
 from odradek.protocol.consumer_protocol import encode_subscription
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
