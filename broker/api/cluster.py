@@ -1,7 +1,12 @@
-"""DescribeCluster (60), DescribeLogDirs (35), UpdateFeatures (57) and DescribeQuorum (55).
+"""The nodes of the cluster: DescribeCluster (60), DescribeLogDirs (35), UpdateFeatures (57), DescribeQuorum (55),
+UnregisterBroker (64), UnregisterController (94), AddRaftVoter (80) and RemoveRaftVoter (81).
 
 DescribeCluster versions 0 to 2. v1: kind of endpoint (KIP-919); v2: nodes that are down (KIP-1073). DescribeLogDirs 1
 to 5. v4: size of the volume (KIP-827); v5: cordoned directories. UpdateFeatures 0 to 2. DescribeQuorum 0 to 2.
+
+UnregisterBroker version 0 (KIP-500). A broker that is up may be unregistered, too: it goes on answering, but it is in
+no list, leads nothing and gets no partitions until it starts again. AddRaftVoter 0 and 1, RemoveRaftVoter 0 (KIP-853):
+the controllers of this process stop voting and vote again. No other would answer.
 """
 
 from __future__ import annotations
@@ -13,9 +18,10 @@ from odradek.broker.api.lookups import NOT_THIS_ONE, check_forwards, reachable, 
 from odradek.broker.api.metadata import NOT_ASKED, authorized_on_cluster
 from odradek.broker.config.requirements import SINCE as CORDONS_SINCE
 from odradek.broker.config.requirements import cordoned
+from odradek.broker.controller import broker_control
 from odradek.broker.controller.feature_control import FeatureUpdate
 from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
-from odradek.broker.controller.membership import controller_endpoints
+from odradek.broker.controller.membership import CONTROLLER_LISTENER, controller_endpoints
 from odradek.broker.controller.quorum import Progress
 from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.partitions.partition import Partition
@@ -23,6 +29,8 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import CLUSTER_REFUSED, OPEN, Whole, handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError, code_and_text
+from odradek.protocol.generated.messages import describe_quorum as dq
+from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse, Listener
 from odradek.protocol.generated.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -35,14 +43,11 @@ from odradek.protocol.generated.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from odradek.protocol.generated.messages.describe_quorum import (
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    Listener,
-    Node,
-    ReplicaState,
-    ResponsePartitionData,
-    ResponseTopicData,
+from odradek.protocol.generated.messages.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
+from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from odradek.protocol.generated.messages.unregister_controller import (
+    UnregisterControllerRequest,
+    UnregisterControllerResponse,
 )
 from odradek.protocol.generated.messages.update_features import (
     UpdatableFeatureResult,
@@ -51,6 +56,7 @@ from odradek.protocol.generated.messages.update_features import (
 )
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.message import ZERO_UUID
+from odradek.protocol.uuids import uuid_to_text
 
 _BROKERS, _CONTROLLERS = 1, 2
 _ENDPOINT_TYPES = {_BROKERS: "BROKER", _CONTROLLERS: "CONTROLLER"}
@@ -234,16 +240,16 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
 # -- the quorum
 
 
-@handles(DescribeQuorumRequest, access=Whole(Operation.DESCRIBE, message=CLUSTER_REFUSED))
-def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+@handles(dq.DescribeQuorumRequest, access=Whole(Operation.DESCRIBE, message=CLUSTER_REFUSED))
+def describe_quorum(ctx: RequestContext, request: dq.DescribeQuorumRequest) -> dq.DescribeQuorumResponse:
     """Leader and voters of the cluster's metadata (KIP-595); any other partition is unknown."""
     asked = _asked_partitions(request)
     if asked == _METADATA_PARTITION:
         partition = _metadata_partition(ctx)
-        return DescribeQuorumResponse(
-            topics=[ResponseTopicData(_METADATA_TOPIC, [partition])],
+        return dq.DescribeQuorumResponse(
+            topics=[dq.ResponseTopicData(_METADATA_TOPIC, [partition])],
             nodes=[
-                Node(node.id, [Listener(*each[:3]) for each in controller_endpoints(node, ctx.connection.host)])
+                dq.Node(node.id, [dq.Listener(*each[:3]) for each in controller_endpoints(node, ctx.connection.host)])
                 for node in ctx.services.quorum.voters
                 if ctx.api_version >= _QUORUM_NODES_FROM
             ],
@@ -251,35 +257,35 @@ def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -> Desc
     return _no_quorum(asked)
 
 
-def describe_quorum_of_controller(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+def describe_quorum_of_controller(ctx: RequestContext, request: dq.DescribeQuorumRequest) -> dq.DescribeQuorumResponse:
     """A controller's answer to DescribeQuorum. Only the leader answers."""
     asked = _asked_partitions(request)
     if asked != _METADATA_PARTITION or ctx.node.id == ctx.services.controller.controller_id:
         return describe_quorum(ctx, request)
     text = _NOT_LEADER if ctx.api_version >= _QUORUM_NODES_FROM else ""
-    partition = ResponsePartitionData(0, ErrorCode.NOT_LEADER_OR_FOLLOWER, text)
-    return DescribeQuorumResponse(topics=[ResponseTopicData(_METADATA_TOPIC, [partition])])
+    partition = dq.ResponsePartitionData(0, ErrorCode.NOT_LEADER_OR_FOLLOWER, text)
+    return dq.DescribeQuorumResponse(topics=[dq.ResponseTopicData(_METADATA_TOPIC, [partition])])
 
 
-def _asked_partitions(request: DescribeQuorumRequest) -> list[tuple[str, list[int]]]:
+def _asked_partitions(request: dq.DescribeQuorumRequest) -> list[tuple[str, list[int]]]:
     return [(topic.topic_name, [p.partition_index for p in topic.partitions]) for topic in request.topics]
 
 
-def _no_quorum(asked: list[tuple[str, list[int]]]) -> DescribeQuorumResponse:
+def _no_quorum(asked: list[tuple[str, list[int]]]) -> dq.DescribeQuorumResponse:
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return DescribeQuorumResponse(
+    return dq.DescribeQuorumResponse(
         topics=[
-            ResponseTopicData(name, [ResponsePartitionData(index, code, _NO_SUCH_PARTITION) for index in indexes])
+            dq.ResponseTopicData(name, [dq.ResponsePartitionData(index, code, _NO_SUCH_PARTITION) for index in indexes])
             for name, indexes in asked
         ]
     )
 
 
-def _metadata_partition(ctx: RequestContext) -> ResponsePartitionData:
+def _metadata_partition(ctx: RequestContext) -> dq.ResponsePartitionData:
     """The one log that all nodes have."""
     controller, quorum = ctx.services.controller, ctx.services.quorum
     voters, observers = quorum.progress()
-    return ResponsePartitionData(
+    return dq.ResponsePartitionData(
         leader_id=controller.controller_id,
         leader_epoch=quorum.leader_epoch,
         high_watermark=controller.next_offset,
@@ -288,11 +294,110 @@ def _metadata_partition(ctx: RequestContext) -> ResponsePartitionData:
     )
 
 
-def _replica_state(ctx: RequestContext, progress: Progress) -> ReplicaState:
-    return ReplicaState(
+def _replica_state(ctx: RequestContext, progress: Progress) -> dq.ReplicaState:
+    return dq.ReplicaState(
         progress.node_id,
         progress.directory_id if ctx.api_version >= _QUORUM_NODES_FROM else ZERO_UUID,
         log_end_offset=progress.end_offset,
         last_fetch_timestamp=progress.fetched_ms,
         last_caught_up_timestamp=progress.caught_up_ms,
     )
+
+
+# -- membership: brokers and controllers that go, and voters
+
+
+@handles(UnregisterBrokerRequest, access=Whole(Operation.ALTER))
+def unregister_broker(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+    """Take a broker out of the cluster."""
+    ctx.services.controller.ask(broker_control.unregister_broker, request.broker_id)
+    return UnregisterBrokerResponse()
+
+
+@handles(UnregisterControllerRequest, access=Whole(Operation.ALTER))
+def unregister_controller(ctx: RequestContext, request: UnregisterControllerRequest) -> UnregisterControllerResponse:
+    """Take a controller out of the list of those that are registered (KIP-1312)."""
+    ctx.services.controller.ask(broker_control.unregister_controller, request.controller_id)
+    return UnregisterControllerResponse(error_message=None)
+
+
+@handles(AddRaftVoterRequest, access=Whole(Operation.ALTER, message=CLUSTER_REFUSED))
+def add_raft_voter(ctx: RequestContext, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
+    """Let a controller of the process that observes vote. No other that could be added would answer."""
+    voter = _checked_voter(ctx, "Add", request.cluster_id, request.voter_id, request.voter_directory_id)
+    _check_listeners(ctx, request.listeners)
+    _check_reconfiguration(ctx, "adding")
+    quorum = ctx.services.quorum
+    if any(request.voter_id == each.id for each in quorum.voters):
+        text = f"The voter id for {voter} is already part of the set of voters {_voters(ctx)}."
+        raise KafkaError(ErrorCode.DUPLICATE_VOTER, text)
+    controller = next((each for each in quorum.controllers if each.id == request.voter_id and each.runs), None)
+    if controller is None:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"New voter {voter} is not ready to receive requests")
+    if controller.metadata_directory != request.voter_directory_id:
+        text = f"Aborted add voter operation for {voter} since it is lagging behind"
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
+    quorum.add(controller)
+    return AddRaftVoterResponse(error_message=None)
+
+
+@handles(RemoveRaftVoterRequest, access=Whole(Operation.ALTER, message=CLUSTER_REFUSED))
+def remove_raft_voter(ctx: RequestContext, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
+    """Let a controller observe. The last voter stays."""
+    shown = _checked_voter(ctx, "Remove", request.cluster_id, request.voter_id, request.voter_directory_id)
+    _check_reconfiguration(ctx, "removing")
+    quorum = ctx.services.quorum
+    key = request.voter_id, request.voter_directory_id
+    voter = next((each for each in quorum.voters if (each.id, each.metadata_directory) == key), None)
+    if voter is None or len(quorum.voters) == 1:
+        raise KafkaError(
+            ErrorCode.VOTER_NOT_FOUND, f"Cannot remove voter {shown} from the set of voters {_voters(ctx)}"
+        )
+    if not any(other.controls for other in quorum.voters if other is not voter):
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{shown} is the only voter that is up")
+    quorum.remove(voter)
+    return RemoveRaftVoterResponse(error_message=None)
+
+
+def _checked_voter(ctx: RequestContext, what: str, cluster_id: str | None, voter_id: int, directory: bytes) -> str:
+    """The voter as Kafka's texts show it."""
+    ours = ctx.services.cluster_id
+    if cluster_id is not None and cluster_id != ours:
+        text = f'The given id "{cluster_id}" doesn\'t match the cluster id "{ours}"'
+        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, text)
+    if voter_id < 0 or directory == ZERO_UUID:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{what} voter request didn't include a valid voter")
+    return _shown(voter_id, directory)
+
+
+def _check_listeners(ctx: RequestContext, listeners: list[Listener]) -> None:
+    services = ctx.services
+    controllers = services.quorum.voters[0].controllers
+    default = next(iter(controllers), CONTROLLER_LISTENER)
+    if not any(listener.name.upper() == default.upper() for listener in listeners):
+        by_name = {each.name.upper(): each for each in listeners}
+        given = ", ".join(
+            f"ListenerName({name})={by_name[name].host}/<unresolved>:{by_name[name].port}"
+            for name in java_order(by_name, hash_of_text)
+        )
+        text = (
+            f"Add voter request didn't include the endpoint (Endpoints(endpoints={{{given}}})) for the default "
+            f"listener ListenerName({default})"
+        )
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _check_reconfiguration(ctx: RequestContext, what: str) -> None:
+    level = ctx.services.controller.kraft_version
+    if level < 1:
+        text = f"Cluster doesn't support {what} voter because the kraft.version feature is {level}"
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+
+
+def _voters(ctx: RequestContext) -> str:
+    voters = ctx.services.quorum.voters
+    return f"[{', '.join(_shown(each.id, each.metadata_directory) for each in voters)}]"
+
+
+def _shown(voter_id: int, directory: bytes) -> str:
+    return f"ReplicaKey(id={voter_id}, directoryId={uuid_to_text(directory)})"

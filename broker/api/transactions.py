@@ -1,11 +1,13 @@
-"""Transactions: AddPartitionsToTxn (24), AddOffsetsToTxn (25), EndTxn (26).
+"""Transactions: AddPartitionsToTxn (24), AddOffsetsToTxn (25), EndTxn (26), TxnOffsetCommit (28).
 
-Their other APIs: InitProducerId is in `producers`, TxnOffsetCommit in `transactional_offsets`, WriteTxnMarkers in
-`transaction_admin`, with DescribeTransactions and ListTransactions.
+Their other APIs: InitProducerId is in `producers`, WriteTxnMarkers in `transaction_admin`, with DescribeTransactions
+and ListTransactions.
 
 AddPartitionsToTxn 0-5: v2 tells PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before), v4 takes many transactions and
 verify-only ones, as brokers send them (KIP-890). AddOffsetsToTxn 0-4: v2 likewise. EndTxn 0-5: v2 likewise; v5 bumps
 the epoch and answers the producer's next identity (KIP-890), whatever the cluster's transaction.version is.
+TxnOffsetCommit 0-6: v3 checks the member (KIP-447), v4 may be answered TRANSACTION_ABORTABLE, v5 adds the group's
+partition by itself (KIP-890), v6 names topics by id (KIP-1319).
 
 Difference from Kafka: a coordinator writes the markers before EndTxn is answered, so the next transaction never meets
 CONCURRENT_TRANSACTIONS unless a test holds the last one or a partition cannot be written.
@@ -13,11 +15,12 @@ CONCURRENT_TRANSACTIONS unless a test holds the last one or a partition cannot b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from odradek.broker.api.group_requests import require_read, together
+from odradek.broker.api.group_requests import PartitionAnswers, require_read, together
+from odradek.broker.coordinator.group.groups import TxnOffsetCommit
 from odradek.broker.coordinator.transaction.transaction import (
     AddPartitions,
     EndTransaction,
@@ -25,6 +28,7 @@ from odradek.broker.coordinator.transaction.transaction import (
     TopicPartition,
     VerifyPartitions,
 )
+from odradek.broker.coordinator.transaction.verification import Claim, Errors, Support
 from odradek.broker.metadata.image import CONSUMER_OFFSETS, INTERNAL_TOPICS
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import answered_code
@@ -44,6 +48,12 @@ from odradek.protocol.generated.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from odradek.protocol.generated.messages.end_txn import EndTxnRequest, EndTxnResponse
+from odradek.protocol.generated.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 from odradek.protocol.java_maps import hash_of_partition, scala_order
 
 _FIRST_WITH_MANY = 4
@@ -242,3 +252,89 @@ def group_partition(ctx: RequestContext, group_id: str) -> int:
     groups = ctx.services.groups()
     groups.topic.ensure()
     return groups.partition_for(group_id)
+
+
+# -- TxnOffsetCommit: offsets that become visible when a transaction commits.
+
+
+_BY_ID_FROM = 6
+
+
+@handles(
+    TxnOffsetCommitRequest,
+    access=ByItem(
+        (Operation.WRITE, Resource.TRANSACTIONAL_ID), (Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)
+    ),
+)
+def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse | Later:
+    """Store offsets in a group, to become visible when the transaction commits."""
+    ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
+    require_read(ctx, request.group_id)
+    by_id = ctx.api_version >= _BY_ID_FROM
+    answers = PartitionAnswers(
+        ctx, request.topics, TxnOffsetCommitResponseTopic, TxnOffsetCommitResponsePartition, by_id=by_id
+    )
+    response = TxnOffsetCommitResponse(topics=answers.topics)
+    if not answers.taken:
+        return response
+    command = TxnOffsetCommit(request, answers.offsets(), ctx.api_version)
+    try:
+        errors = _verified(ctx, request)
+        if not isinstance(errors, dict):
+            return _commit_when_verified(ctx, answers, command, response, errors)
+        _check(errors)
+    except KafkaError as error:
+        return answers.refused(response, error)
+    return answers.commit(ctx, command, response)
+
+
+async def _commit_when_verified(
+    ctx: RequestContext,
+    answers: PartitionAnswers,
+    command: TxnOffsetCommit,
+    response: TxnOffsetCommitResponse,
+    errors: Awaitable[Errors],
+) -> TxnOffsetCommitResponse:
+    """The same where the coordinator of the transaction has to be waited for."""
+    try:
+        _check(await errors)
+        codes = ctx.services.groups().begin(command.group_id, command, ctx.node)
+        return answers.decided(response, await codes.wait() if isinstance(codes, ReplySlot) else codes)
+    except KafkaError as error:
+        return answers.refused(response, error)
+
+
+# How a commit answers when the coordinator of the transaction, or its partition, has trouble of its own.
+_COMMIT_ERRORS = {
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+}
+
+
+def _verified(ctx: RequestContext, request: TxnOffsetCommitRequest) -> Errors | Coroutine[Any, Any, Errors]:
+    """Whether the group's partition is part of the transaction, or (v5) becomes part of it."""
+    if not request.group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    groups = ctx.services.groups()
+    groups.shard_for(request.group_id, ctx.node)
+    index = group_partition(ctx, request.group_id)
+    log = groups.topic.ensure()[index].log
+    if log.has_ongoing_transaction(request.producer_id, request.producer_epoch):
+        return {}
+    transactions = ctx.services.transactions()
+    if not transactions.reached_from(ctx.node.id, request.transactional_id):
+        raise KafkaError(_COMMIT_ERRORS[ErrorCode.NETWORK_EXCEPTION])
+    support = Support.of_txn_offset_commit(ctx.api_version)
+    claim = Claim(
+        request.transactional_id, request.producer_id, request.producer_epoch, [(CONSUMER_OFFSETS, index)], support
+    )
+    return transactions.verifier.begin(claim)
+
+
+def _check(errors: Errors) -> None:
+    for code in errors.values():
+        raise KafkaError(_COMMIT_ERRORS.get(code, code))

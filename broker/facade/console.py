@@ -20,7 +20,7 @@ from odradek.broker.nodes.node_life import node_state
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.handlers import LONG_BYTES
 from odradek.broker.requests.parked_request import Parked, is_coroutine, response_of
-from odradek.broker.requests.request_log import problems_of
+from odradek.broker.requests.request_topics import problems_of
 from odradek.broker.security.authorizer import Authorizer
 from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.apis import API_BY_NAME

@@ -226,7 +226,7 @@ class RecentRequests:
     def keep_answer(self, exchange: RawExchange, response: Any, parts: list[Part], size: int) -> None:
         """Keep the useful part of an answer above `whole_bytes`; `size` includes the four bytes of it."""
         if exchange[API_KEY] in SECRET_REQUESTS:
-            from odradek.broker.requests.request_log import problems_of
+            from odradek.broker.requests.request_topics import problems_of
 
             self._keep_told(exchange, ANSWER, Told(None, tuple(islice(problems_of(response), _MOST_PROBLEMS))))
         else:

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
 from odradek.broker.requests.recent_requests import TOLD, Exchange, Head, HttpMessage, Kept, RawExchange, Told, api_name
-from odradek.broker.requests.request_log import error_name, problems_of
-from odradek.broker.requests.request_topics import TopicsById, subjects_of
+from odradek.broker.requests.request_topics import TopicsById, error_name, problems_of, subjects_of
 from odradek.broker.transcript.request_text import Summary, line_of
 from odradek.broker.transcript.topic_positions import FetchSessions, TopicPosition, flat, positions_of
 from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY

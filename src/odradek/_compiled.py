@@ -21,7 +21,6 @@ MODULES: Sequence[str] = (
     "broker.api.producers",
     "broker.api.share_groups",
     "broker.api.streams_groups",
-    "broker.api.transactional_offsets",
     "broker.api.transactions",
     "broker.clock_face",
     "broker.coordinator.group.assignment",

@@ -28,7 +28,7 @@ INDEX: dict[int, tuple[str, int, int]] = {
     25: ("transactions", 0, 4),  # AddOffsetsToTxn
     26: ("transactions", 0, 5),  # EndTxn
     27: ("transaction_admin", 0, 2),  # WriteTxnMarkers
-    28: ("transactional_offsets", 0, 6),  # TxnOffsetCommit
+    28: ("transactions", 0, 6),  # TxnOffsetCommit
     29: ("acls", 0, 3),  # DescribeAcls
     30: ("acls", 0, 3),  # CreateAcls
     31: ("acls", 0, 3),  # DeleteAcls
@@ -56,7 +56,7 @@ INDEX: dict[int, tuple[str, int, int]] = {
     57: ("cluster", 0, 2),  # UpdateFeatures
     60: ("cluster", 0, 2),  # DescribeCluster
     61: ("producers", 0, 0),  # DescribeProducers
-    64: ("membership", 0, 0),  # UnregisterBroker
+    64: ("cluster", 0, 0),  # UnregisterBroker
     65: ("transaction_admin", 0, 0),  # DescribeTransactions
     66: ("transaction_admin", 0, 2),  # ListTransactions
     68: ("consumer_groups", 0, 1),  # ConsumerGroupHeartbeat
@@ -69,8 +69,8 @@ INDEX: dict[int, tuple[str, int, int]] = {
     77: ("share_groups", 1, 1),  # ShareGroupDescribe
     78: ("share_fetch", 1, 2),  # ShareFetch
     79: ("share_fetch", 1, 2),  # ShareAcknowledge
-    80: ("membership", 0, 1),  # AddRaftVoter
-    81: ("membership", 0, 0),  # RemoveRaftVoter
+    80: ("cluster", 0, 1),  # AddRaftVoter
+    81: ("cluster", 0, 0),  # RemoveRaftVoter
     83: ("share_state", 0, 0),  # InitializeShareGroupState
     84: ("share_state", 0, 0),  # ReadShareGroupState
     85: ("share_state", 0, 1),  # WriteShareGroupState
@@ -82,5 +82,5 @@ INDEX: dict[int, tuple[str, int, int]] = {
     91: ("share_group_offsets", 0, 0),  # AlterShareGroupOffsets
     92: ("share_group_offsets", 0, 0),  # DeleteShareGroupOffsets
     93: ("streams_groups", 0, 0),  # StreamsGroupTopologyDescriptionUpdate
-    94: ("membership", 0, 0),  # UnregisterController
+    94: ("cluster", 0, 0),  # UnregisterController
 }

@@ -6,12 +6,20 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.requests.request_topics import Subjects, subjects_of, topic_names_filled
+from odradek.broker.requests.request_topics import (
+    Subjects,
+    error_name,
+    label,
+    problems_of,
+    subjects_of,
+    topic_names_filled,
+)
 from odradek.protocol.generated.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from odradek.protocol.generated.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
@@ -23,7 +31,14 @@ from odradek.protocol.generated.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
 from tests.fakes.data_plane import DataPlane
 
 # -- Names in the place of topic ids, for the time that somebody looks at a request.
@@ -127,3 +142,20 @@ def test_a_whole_topic_means_each_partition() -> None:
     assert not found.concern("other", None)
     assert found.concern(None, None)
     assert found.concern(None, 7)
+
+
+# -- The errors of an answer, with what they are about.
+
+
+def test_errors_are_told_with_their_place_and_message() -> None:
+    data = [PartitionProduceResponse(0), PartitionProduceResponse(1, 6)]
+    answer = ProduceResponse([TopicProduceResponse("orders", partition_responses=data)])
+    assert list(problems_of(answer)) == [(6, "orders-1 NOT_LEADER_OR_FOLLOWER")]
+    refused = CreateTopicsResponse(topics=[CreatableTopicResult(name="a b", error_code=17, error_message="bad name")])
+    assert list(problems_of(refused)) == [(17, "a b INVALID_TOPIC_EXCEPTION (bad name)")]
+
+
+def test_names() -> None:
+    assert (error_name(6), error_name(-999)) == ("NOT_LEADER_OR_FOLLOWER", "error -999")
+    assert label(PartitionProduceResponse(3)) == "3"
+    assert label(ProduceResponse()) == ""
