@@ -46,8 +46,6 @@ class BackingFile:
     that work runs in the thread that causes it.
     """
 
-    __slots__ = ("_end", "_free", "_position", "descriptor", "later", "maps")
-
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self.later: Callable[[Callable[[], None]], None] | None = None
@@ -208,8 +206,6 @@ class ChunkMaps:
     brokers share chunks.
     """
 
-    __slots__ = ("_bytes", "_lock", "_maps")
-
     def __init__(self) -> None:
         self._maps: deque[tuple[ref[Mappable], int]] = deque()
         self._bytes = 0
@@ -262,8 +258,6 @@ class ChunkWriter:
     each job. The thread does not refer to the pool, which closes its writer when nobody uses it any more. RuntimeError
     if the system has no thread left.
     """
-
-    __slots__ = ("_failed", "_failure", "_file", "_generation", "_gone", "_jobs", "on_written", "written")
 
     def __init__(self, gone: deque[tuple[int, int]], on_written: Callable[[], None] | None = None) -> None:
         self._gone = gone

@@ -29,8 +29,6 @@ class Breakage:
     in the segment with this offset, None for all segments. `refuses`: with False appends succeed and are only reported.
     """
 
-    __slots__ = ("how", "offset", "on_hit", "refuses")
-
     def __init__(
         self, how: str, on_hit: Callable[[], None], *, offset: int | None = None, refuses: bool = True
     ) -> None:

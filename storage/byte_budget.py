@@ -15,8 +15,6 @@ class ByteBudget(Generic[T]):
     Holders are hashable by identity. Owner: one thread.
     """
 
-    __slots__ = ("_give_way", "_held", "limit", "sum")
-
     def __init__(self, limit: int, give_way: Callable[[T], None]) -> None:
         self.limit = limit
         self.sum = 0

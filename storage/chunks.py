@@ -105,11 +105,6 @@ class ChunkPool:
     read, in any thread.
     """
 
-    __slots__ = (
-        *("_give_up_at", "_leaving", "_live", "_numbers", "_on_written", "_seen", "_slack", "_writer"),
-        *("__weakref__", "crowded", "gone", "held", "leaving", "limit", "maps", "on_crowded", "sends_files"),
-    )
-
     def __init__(self, limit: int = DEFAULT_LIMIT, least_slack: int = LEAST_SLACK) -> None:
         self.limit = limit if limit >= 0 else 1 << 62
         self.sends_files = SENDS_FILES and limit >= 0

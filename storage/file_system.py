@@ -60,8 +60,6 @@ class FileSystem:
     `tails`: the newest bytes of open segments, which are in memory and in the file.
     """
 
-    __slots__ = ("tails",)
-
     def __init__(self) -> None:
         self.tails: ByteBudget[HasTail] = ByteBudget(DEFAULT_TAIL_BYTES, lambda segment: segment.drop_tail())
 

@@ -268,8 +268,6 @@ class MemoryBackend:
     would keep 1 GiB in memory. `limit`: how many bytes of all logs may be in memory (`odradek.memory.bytes`).
     """
 
-    __slots__ = ("pool",)
-
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.pool = ChunkPool(limit)
 

@@ -110,33 +110,6 @@ class PartitionLog:
     transaction's first offset; segments cover the log without overlap and the last one takes the appends.
     """
 
-    __slots__ = (
-        "_aborted_count",
-        "_bases",
-        "_config",
-        "_first_unstable",
-        "_hints",
-        "_max_segment_bytes",
-        "active",
-        "backend",
-        "cleaner_offset",
-        "high_watermark",
-        "holds_high_watermark",
-        "leader_epochs",
-        "log_end_offset",
-        "log_start_offset",
-        "name",
-        "partition",
-        "producers",
-        "recovery_point",
-        "segments",
-        "store",
-        "tier",
-        "topic",
-        "uncleanable",
-        "unflushed_messages",
-    )
-
     def __init__(
         self,
         topic: str,

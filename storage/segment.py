@@ -23,20 +23,6 @@ MAX_OFFSET: Final = (1 << 63) - 1
 class Segment:
     """A run of batches from `base_offset` on. Owner: the partition log; only its last segment is appended to."""
 
-    __slots__ = (
-        "_bytes_since_index",
-        "_indexes_full",
-        "base_offset",
-        "created_ms",
-        "first_timestamp",
-        "jitter_ms",
-        "last_modified_ms",
-        "max_timestamp",
-        "max_timestamp_offset",
-        "next_offset",
-        "stores",
-    )
-
     def __init__(self, stores: SegmentStores, created_ms: int, jitter_ms: int = 0) -> None:
         self.stores = stores
         self.base_offset = stores.base_offset

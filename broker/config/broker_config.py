@@ -522,8 +522,6 @@ class TopicConfig:
     Owner: the topic. Replaced, not changed, when a client alters the topic.
     """
 
-    __slots__ = ("broker", "overrides")
-
     def __init__(self, broker: BrokerConfig, overrides: Mapping[str, str] | None = None) -> None:
         self.broker = broker
         self.overrides: Mapping[str, str] = dict(overrides or {})

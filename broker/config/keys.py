@@ -54,8 +54,6 @@ def topic_keys() -> Mapping[str, ConfigKey]:
 class ConfigKeys:
     """The configs that one Kafka release knows, by name. `broker` has odradek's own as well."""
 
-    __slots__ = ("broker", "group", "topic")
-
     def __init__(self, release: Release) -> None:
         self.broker: Mapping[str, ConfigKey]
         if release.configs:

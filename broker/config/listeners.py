@@ -117,8 +117,6 @@ class ListenerConfig:
     `text_of`: a broker config's text by its full name, None where nobody set it and it has no default.
     """
 
-    __slots__ = ("_prefix", "_shared", "_text_of", "name")
-
     def __init__(self, name: str, text_of: Callable[[str], str | None]) -> None:
         self.name = name
         self._text_of = text_of

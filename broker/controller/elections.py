@@ -40,22 +40,6 @@ class PartitionChange:
     `recovered`: the leader of an unclean election is at work. `crashed`: replicas that may have lost what they had.
     """
 
-    __slots__ = (
-        "adding",
-        "before",
-        "crashed",
-        "election",
-        "elr",
-        "isr",
-        "min_isr",
-        "recovered",
-        "rejoin",
-        "removing",
-        "replicas",
-        "rules",
-        "wanted",
-    )
-
     def __init__(self, before: PartitionRegistration, rules: Rules, min_isr: int) -> None:
         self.before = before
         self.rules = rules

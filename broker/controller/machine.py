@@ -42,8 +42,6 @@ class ProducerIdBlocks:
     `allocate_block(node_id)` asks the controller for the first id of a new block.
     """
 
-    __slots__ = ("_allocate_block", "_blocks")
-
     def __init__(self, allocate_block: Callable[[int], int]) -> None:
         self._allocate_block = allocate_block
         self._blocks: dict[int, tuple[int, int]] = {}

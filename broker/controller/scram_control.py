@@ -132,8 +132,6 @@ _TWICE = KafkaError(ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be a
 class _ByUser(Generic[_V]):
     """Values by user, walked in the order of a Java HashMap."""
 
-    __slots__ = ("_order", "_values")
-
     def __init__(self) -> None:
         self._order: HashTable = HashTable(hash_of_text)
         self._values: dict[str, _V] = {}

@@ -94,25 +94,6 @@ class MetadataImage:
     say. Values are never changed after they were put here.
     """
 
-    __slots__ = (
-        "acl_ids",
-        "acls",
-        "brokers",
-        "colliding_names",
-        "configs",
-        "controllers",
-        "delegation_tokens",
-        "epoch",
-        "features",
-        "next_producer_id",
-        "offset",
-        "quotas",
-        "scram",
-        "topics",
-        "topics_by_id",
-        "topics_version",
-    )
-
     def __init__(
         self,
         *,

@@ -30,8 +30,6 @@ class Endpoint:
     added while the broker ran. `of_controller`: who comes here asks the node as a controller.
     """
 
-    __slots__ = ("advertised", "host", "listener", "live", "of_controller", "port", "told")
-
     def __init__(
         self,
         listener: Listener,
@@ -76,22 +74,6 @@ class Node:
     Kafka that it runs; `unstable`: whether it serves versions of APIs that are still in development. `route_base` is a
     number of these two above all that an API key and a version make.
     """
-
-    __slots__ = (
-        "controllers",
-        "controls_alone",
-        "endpoints",
-        "id",
-        "is_controller",
-        "log_dirs",
-        "metadata_directory",
-        "rack",
-        "release",
-        "route_base",
-        "unstable",
-        "up",
-        "votes",
-    )
 
     def __init__(
         self,

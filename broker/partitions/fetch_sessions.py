@@ -122,8 +122,6 @@ class FetchSession:
     a small response limit starves none. `epoch` is the epoch that the next request must have.
     """
 
-    __slots__ = ("by_id", "created_ms", "epoch", "id", "items", "last_used_ms")
-
     def __init__(self, session_id: int, items: Iterable[FetchItem], by_id: bool, now_ms: int) -> None:
         self.id = session_id
         self.items: dict[tuple[TopicKey, int], FetchItem] = {(item.topic, item.index): item for item in items}

@@ -44,8 +44,6 @@ Work = Callable[["Partition", int], Iterator[object]]
 class _Round:
     """One kind of work: what to do with a partition, how often, when last, and which partitions it concerns."""
 
-    __slots__ = ("applies", "interval_config", "last_ms", "members", "name", "work")
-
     def __init__(self, name: str, interval_config: str, applies: Callable[[LogConfig], bool], work: Work) -> None:
         self.name = name
         self.interval_config = interval_config

@@ -36,8 +36,6 @@ class Sent(NamedTuple):
 class SlowLink:
     """Records on their way to a follower. `sent`: the last ones that were sent."""
 
-    __slots__ = ("_arrived", "_busy_until_ms", "_draw", "_under_way", "sent", "slowness")
-
     def __init__(self, slowness: Slowness, arrived: Sent, seed: str = "") -> None:
         """`arrived`: what the follower has. `seed`: draws the jitter, the same one in each run."""
         self.slowness = slowness
@@ -115,22 +113,6 @@ class Replica:
     `CopyProducers`).
     """
 
-    __slots__ = (
-        "alive",
-        "caught_up_ms",
-        "end",
-        "follows",
-        "high_watermark",
-        "lag",
-        "link",
-        "log",
-        "lost",
-        "node_id",
-        "producers",
-        "start",
-        "told",
-    )
-
     def __init__(self, node_id: int, log: PartitionLog, now_ms: int) -> None:
         self.node_id = node_id
         self.log = log
@@ -181,8 +163,6 @@ class ReplicaSet:
     Invariants: a replica that follows is a prefix of its leader's log; the high watermark is at or below the end of
     each replica in sync.
     """
-
-    __slots__ = ("_appends", "_before_append", "_newcomers", "_starts_moved", "by_node", "leader_id", "left_behind")
 
     def __init__(self, leader_id: int, log: PartitionLog, nodes: Iterable[int], now_ms: int) -> None:
         self.leader_id = leader_id
@@ -486,8 +466,6 @@ def bytes_between(log: PartitionLog, start: int, end: int) -> int:
 
 class CopyProducers:
     """The producers of the first offsets of a log, read as far as needed. Owner: the replica."""
-
-    __slots__ = ("end", "log", "states")
 
     def __init__(self, log: PartitionLog) -> None:
         self.log = log

@@ -40,8 +40,6 @@ def led_by(topics: PartitionRegistry, node_id: int) -> dict[Partition, Led]:
 class Frozen:
     """A frozen node. `led`: the partitions that it led when it froze. `scope`: of the task that has it fenced."""
 
-    __slots__ = ("led", "scope")
-
     def __init__(self, led: dict[Partition, Led]) -> None:
         self.led = led
         self.scope: trio.CancelScope | None = None

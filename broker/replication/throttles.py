@@ -33,8 +33,6 @@ class Line:
     replica waits: then a late look, as after a jump of the clock, lets through what earlier looks would have.
     """
 
-    __slots__ = ("_at_ms", "_owed", "_rate", "_unseen", "_waiting")
-
     def __init__(self) -> None:
         self._owed = 0.0  # bytes; below 0: what may be sent at once
         self._at_ms = 0

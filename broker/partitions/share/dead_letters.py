@@ -179,8 +179,6 @@ class _Delivery:
     others were served; `pauses`: whether it waits only for them.
     """
 
-    __slots__ = ("letter", "next_offset", "pauses", "settings", "spent")
-
     def __init__(self, letter: DeadLetter, settings: Callable[[], ShareSettings]) -> None:
         self.letter = letter
         self.settings = settings

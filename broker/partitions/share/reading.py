@@ -20,8 +20,6 @@ class FetchedBatches:
     `aborted`: producer id and first offset of each aborted transaction that may be in them.
     """
 
-    __slots__ = ("_aborted", "_bases", "_lasts", "_parts", "_places", "_rest")
-
     def __init__(self, parts: Sequence[memoryview], aborted: Sequence[tuple[int, int]] = ()) -> None:
         self._parts = parts
         self._aborted = aborted

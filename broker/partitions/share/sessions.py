@@ -48,8 +48,6 @@ class ShareSession:
     `epoch` is the epoch that the next request must have.
     """
 
-    __slots__ = ("connection_id", "epoch", "key", "places")
-
     def __init__(self, key: SessionKey, places: Iterable[SharePlace], connection_id: str) -> None:
         self.key = key
         self.places = {place.place: place for place in places}

@@ -57,8 +57,6 @@ class GapWindow:
     nothing behind `end_offset` has been fetched.
     """
 
-    __slots__ = ("end_offset", "start_offset")
-
     def __init__(self, start_offset: int, end_offset: int) -> None:
         self.start_offset = start_offset
         self.end_offset = end_offset

@@ -43,8 +43,6 @@ class Rate:
     one had passed, so that a burst at the start does not look like a high rate.
     """
 
-    __slots__ = ("_current", "_samples")
-
     def __init__(self) -> None:
         self._samples: list[_Sample] = []
         self._current = 0
@@ -90,8 +88,6 @@ class Rate:
 
 class TokenBucket:
     """A token bucket, filled at a rate up to the tokens of a whole window (KIP-599). The level may be negative."""
-
-    __slots__ = ("_last_ms", "_tokens")
 
     def __init__(self) -> None:
         self._tokens = 0.0
