@@ -29,13 +29,13 @@ from odradek.broker.config.node_config import (
     racks,
 )
 from odradek.broker.config.node_config import Quorum as QuorumRoles
-from odradek.broker.config.requirements import check_cordons, check_requirements
+from odradek.broker.config.requirements import check_broker, check_cordons, check_requirements
 from odradek.broker.controller.controller import BrokerConfigPublisher, Controller, Publisher, announce
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, features_at_start
 from odradek.broker.controller.machine import MemoryMetadataLog, adopt
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.quorum import Quorum, join_voters
-from odradek.broker.controller.topic_control import NewTopic, check_new_partitions
+from odradek.broker.controller.topic_control import NewTopic, check_new_partitions, records_of_topic
 from odradek.broker.coordinator.service import Surroundings
 from odradek.broker.coordinator_set import CoordinatorSet
 from odradek.broker.lane import Lane
@@ -419,8 +419,6 @@ class Cluster:
         self, name: str, topic_id: bytes, placed: Sequence[Sequence[int]], configs: Mapping[str, str] | None = None
     ) -> Topic:
         """Add a topic of another cluster, with its id and these replicas for each partition."""
-        from odradek.broker.controller.topic_control import records_of_topic
-
         records = records_of_topic(
             name, topic_id, placed, configs or {}, directory_of=lambda node: directory_of(self.image, node)
         )
@@ -652,8 +650,6 @@ def checked_start(config: BrokerConfig, up: Container[int] | None = None) -> Sta
     layouts, roles = listeners_of(config), quorum_of(config)
     check_own_values(config, roles, up)
     if config.get_bool("remote.log.storage.system.enable"):
-        from odradek.broker.config.requirements import check_broker
-
         check_broker(config, [listener.name for listener in layouts[config.node_ids[0]].listeners])
     return Start(layouts, roles, racks(config))
 

@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
 from odradek.broker.config.definition import (
+    LAST_WITH_FORMATS,
     ConfigError,
     ConfigKey,
     ConfigType,
@@ -17,7 +18,9 @@ from odradek.broker.config.definition import (
     Use,
     first_unknown,
     format_value,
+    message_format,
     normal_values,
+    protocol_version,
 )
 from odradek.broker.config.keys import base_name, broker_keys, keys_of_release, topic_keys
 from odradek.broker.config.listeners import ListenerConfig
@@ -612,8 +615,6 @@ _LOG_CONFIG_FIELDS = {
 
 
 def _message_format(broker: BrokerConfig, topic: TopicConfig) -> int:
-    from odradek.broker.config.definition import LAST_WITH_FORMATS, message_format, protocol_version
-
     protocol = protocol_version(broker.get_str("inter.broker.protocol.version"))
     if protocol is not None and protocol > LAST_WITH_FORMATS:
         return FORMAT_OF_BATCHES

@@ -303,8 +303,6 @@ def _check_offset_reset(key: ConfigKey, value: ConfigValue, _: str) -> None:
 
 
 def _check_protocol(key: ConfigKey, value: ConfigValue, newest: str) -> None:
-    from odradek.broker.config.definition import protocol_version
-
     place, last = protocol_version(str(value)), protocol_version(newest)
     if place is None or (last is not None and place > last):
         shown = f"`{value}`" if newest.startswith("2.") else value

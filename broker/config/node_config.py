@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from odradek.broker.config.broker_config import NO_NODE, BrokerConfig
 from odradek.broker.config.definition import ConfigError, Update, Use
 from odradek.broker.config.keys import base_name, broker_keys
 from odradek.storage.java_properties import parse_properties
-
-if TYPE_CHECKING:
-    from odradek.broker.config.broker_config import BrokerConfig
-
 
 # -- roles and quorum: what process.roles and controller.quorum.* may say, and which nodes are controllers by them
 

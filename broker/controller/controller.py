@@ -45,9 +45,7 @@ from odradek.storage.backend import StorageError
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.feature_control import FeatureUpdate
-    from odradek.broker.metadata.image import MetadataDelta, MetadataImage
     from odradek.protocol.message import MetadataRecord
 
 

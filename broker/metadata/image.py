@@ -94,34 +94,19 @@ class MetadataImage:
     say. Values are never changed after they were put here.
     """
 
-    def __init__(
-        self,
-        *,
-        topics: Mapping[str, TopicImage],
-        topics_by_id: Mapping[bytes, TopicImage],
-        colliding_names: Mapping[str, set[str]],
-        configs: Mapping[ConfigResource, Mapping[str, str]],
-        brokers: Mapping[int, BrokerRegistration],
-        controllers: Mapping[int, ControllerRegistration],
-        features: Mapping[str, int],
-        acls: Mapping[bytes, AccessControlEntryRecord],
-        acl_ids: Mapping[AclContent, bytes],
-        scram: Mapping[tuple[str, int], UserScramCredentialRecord],
-        delegation_tokens: Mapping[str, DelegationTokenRecord],
-        quotas: Mapping[QuotaEntity, Mapping[str, float]],
-    ) -> None:
-        self.topics = topics
-        self.topics_by_id = topics_by_id
-        self.colliding_names = colliding_names
-        self.configs = configs
-        self.brokers = brokers
-        self.controllers = controllers
-        self.features = features
-        self.acls = acls
-        self.acl_ids = acl_ids
-        self.scram = scram
-        self.delegation_tokens = delegation_tokens
-        self.quotas = quotas
+    def __init__(self) -> None:
+        self.topics: Mapping[str, TopicImage] = {}
+        self.topics_by_id: Mapping[bytes, TopicImage] = {}
+        self.colliding_names: Mapping[str, set[str]] = {}
+        self.configs: Mapping[ConfigResource, Mapping[str, str]] = {}
+        self.brokers: Mapping[int, BrokerRegistration] = {}
+        self.controllers: Mapping[int, ControllerRegistration] = {}
+        self.features: Mapping[str, int] = {}
+        self.acls: Mapping[bytes, AccessControlEntryRecord] = {}
+        self.acl_ids: Mapping[AclContent, bytes] = {}
+        self.scram: Mapping[tuple[str, int], UserScramCredentialRecord] = {}
+        self.delegation_tokens: Mapping[str, DelegationTokenRecord] = {}
+        self.quotas: Mapping[QuotaEntity, Mapping[str, float]] = {}
         self.next_producer_id = 0
         self.offset = -1
         self.epoch = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from odradek.broker.metadata.image import (
     METADATA_VERSION,
@@ -16,12 +16,23 @@ from odradek.broker.metadata.image import (
     TopicImage,
     directory_of,
 )
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
+from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
+from odradek.protocol.generated.metadata_records.register_broker_record import (
+    BrokerEndpoint,
+    BrokerFeature,
+    RegisterBrokerRecord,
+)
+from odradek.protocol.generated.metadata_records.register_controller_record import (
+    ControllerEndpoint,
+    ControllerFeature,
+    RegisterControllerRecord,
+)
+from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.message import MetadataRecord
-
-if TYPE_CHECKING:
-    from odradek.broker.metadata.image import PartitionRegistration
-    from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
-    from odradek.protocol.message import MetadataRecord
 
 
 def records_of(image: MetadataImage) -> Iterator[MetadataRecord]:
@@ -39,19 +50,11 @@ def records_of(image: MetadataImage) -> Iterator[MetadataRecord]:
 
 
 def feature_records(image: MetadataImage) -> Iterator[FeatureLevelRecord]:
-    from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
-
     names = sorted(image.features, key=lambda name: name != METADATA_VERSION)
     yield from (FeatureLevelRecord(name, image.features[name]) for name in names)
 
 
 def _broker(broker: BrokerRegistration) -> MetadataRecord:
-    from odradek.protocol.generated.metadata_records.register_broker_record import (
-        BrokerEndpoint,
-        BrokerFeature,
-        RegisterBrokerRecord,
-    )
-
     return RegisterBrokerRecord(
         broker.id,
         incarnation_id=broker.incarnation,
@@ -67,12 +70,6 @@ def _broker(broker: BrokerRegistration) -> MetadataRecord:
 
 
 def _controller(controller: ControllerRegistration) -> MetadataRecord:
-    from odradek.protocol.generated.metadata_records.register_controller_record import (
-        ControllerEndpoint,
-        ControllerFeature,
-        RegisterControllerRecord,
-    )
-
     return RegisterControllerRecord(
         controller.id,
         controller.incarnation,
@@ -83,8 +80,6 @@ def _controller(controller: ControllerRegistration) -> MetadataRecord:
 
 
 def _topics(image: MetadataImage) -> Iterator[MetadataRecord]:
-    from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
-
     for topic in image.topics.values():
         yield TopicRecord(topic.name, topic.topic_id)
         for index, partition in enumerate(topic.partitions):
@@ -92,8 +87,6 @@ def _topics(image: MetadataImage) -> Iterator[MetadataRecord]:
 
 
 def partition_record(topic_id: bytes, index: int, partition: PartitionRegistration) -> MetadataRecord:
-    from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
-
     return PartitionRecord(
         index,
         topic_id,
@@ -112,8 +105,6 @@ def partition_record(topic_id: bytes, index: int, partition: PartitionRegistrati
 
 
 def _configs(image: MetadataImage) -> Iterator[MetadataRecord]:
-    from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
-
     for (kind, name), configs in image.configs.items():
         yield from (ConfigRecord(kind, name, key, value) for key, value in configs.items())
 
@@ -130,8 +121,6 @@ def quota_records(image: MetadataImage) -> Iterator[MetadataRecord]:
 
 def producer_id_records(image: MetadataImage) -> Iterator[MetadataRecord]:
     if image.next_producer_id:
-        from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
-
         yield ProducerIdsRecord(-1, -1, image.next_producer_id)
 
 
@@ -171,16 +160,12 @@ def _must_go(topic: TopicImage, then: TopicImage | None) -> bool:
 
 
 def _removals(topics: Iterable[TopicImage]) -> Iterator[MetadataRecord]:
-    from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord
-
     return (RemoveTopicRecord(topic.topic_id) for topic in topics)
 
 
 def _topic(
     topic: TopicImage, before: TopicImage | None, now: MetadataImage, least_epoch: LeastEpoch
 ) -> Iterator[MetadataRecord]:
-    from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
-
     known = () if before is None else before.partitions
     if before is None:
         yield TopicRecord(topic.name, topic.topic_id)
@@ -214,8 +199,6 @@ def _directories(wanted: PartitionRegistration, now: MetadataImage) -> Iterator[
 
 
 def _changed_configs(now: MetadataImage, then: MetadataImage, removed_topics: set[str]) -> Iterator[MetadataRecord]:
-    from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
-
     present: dict[ConfigResource, Mapping[str, str]] = {
         resource: values
         for resource, values in now.configs.items()
@@ -228,8 +211,6 @@ def _changed_configs(now: MetadataImage, then: MetadataImage, removed_topics: se
 
 
 def _features(now: MetadataImage, then: MetadataImage) -> Iterator[MetadataRecord]:
-    from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
-
     yield from (FeatureLevelRecord(name, 0) for name in now.features if name not in then.features)
     yield from (record for record in feature_records(then) if now.features.get(record.name) != record.feature_level)
 

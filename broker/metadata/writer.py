@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.metadata.image import (
@@ -31,6 +31,23 @@ _MISSING = PartitionRegistration((), (), -1, -1, -1, ())
 """Stands for a partition whose record is still to come."""
 
 
+class _WritableImage(MetadataImage):
+    """The image for its writer, who alone changes the tables."""
+
+    topics: dict[str, TopicImage]
+    topics_by_id: dict[bytes, TopicImage]
+    colliding_names: dict[str, set[str]]
+    configs: dict[ConfigResource, Mapping[str, str]]
+    brokers: dict[int, BrokerRegistration]
+    controllers: dict[int, ControllerRegistration]
+    features: dict[str, int]
+    acls: dict[bytes, Any]
+    acl_ids: dict[AclContent, bytes]
+    scram: dict[tuple[str, int], Any]
+    delegation_tokens: dict[str, Any]
+    quotas: dict[QuotaEntity, Mapping[str, float]]
+
+
 class ImageWriter:
     """Owns the dictionaries behind `image` and notes in a delta what each record changes.
 
@@ -38,36 +55,11 @@ class ImageWriter:
     """
 
     def __init__(self) -> None:
-        self._topics: dict[str, TopicImage] = {}
-        self._by_id: dict[bytes, TopicImage] = {}
-        self._colliding: dict[str, set[str]] = {}
-        self._configs: dict[ConfigResource, dict[str, str]] = {}
-        self._brokers: dict[int, BrokerRegistration] = {}
-        self._controllers: dict[int, ControllerRegistration] = {}
-        self._features: dict[str, int] = {}
-        self._acls: dict[bytes, Any] = {}
-        self._acl_ids: dict[AclContent, bytes] = {}
-        self._scram: dict[tuple[str, int], Any] = {}
-        self._tokens: dict[str, Any] = {}
-        self._quotas: dict[QuotaEntity, dict[str, float]] = {}
         self._shared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._held: list[MetadataRecord] | None = None
         self._delta = MetadataDelta()
         self._offset = -1
-        self.image = MetadataImage(
-            topics=self._topics,
-            topics_by_id=self._by_id,
-            colliding_names=self._colliding,
-            configs=self._configs,
-            brokers=self._brokers,
-            controllers=self._controllers,
-            features=self._features,
-            acls=self._acls,
-            acl_ids=self._acl_ids,
-            scram=self._scram,
-            delegation_tokens=self._tokens,
-            quotas=self._quotas,
-        )
+        self.image = _WritableImage()
 
     @property
     def in_transaction(self) -> bool:
@@ -80,44 +72,24 @@ class ImageWriter:
         return delta
 
     def clear(self) -> None:
-        """Forget everything; `image` stays the same object."""
-        for table in self._tables():
-            table.clear()
+        """Forget everything; `image` and its tables stay the same objects."""
+        for name, empty in vars(MetadataImage()).items():
+            value = getattr(self.image, name)
+            value.clear() if isinstance(value, dict) else setattr(self.image, name, empty)
         self._shared.clear()
         self._held = None
         self._delta = MetadataDelta()
-        image = self.image
-        image.offset = image.topics_version = -1
-        image.epoch = image.next_producer_id = 0
-
-    def _tables(self) -> Sequence[dict[Any, Any]]:
-        return (
-            self._topics,
-            self._by_id,
-            self._colliding,
-            self._configs,
-            self._brokers,
-            self._controllers,
-            self._features,
-            self._acls,
-            self._acl_ids,
-            self._scram,
-            self._tokens,
-            self._quotas,
-        )
 
     def fork(self) -> ImageWriter:
         """A writer whose image is the same now and goes its own way; values are shared, the dictionaries copied."""
         other = ImageWriter()
-        for topic in self._topics.values():
-            copied = TopicImage(topic.name, topic.topic_id, list(topic.partitions), topic.version)
-            other._topics[topic.name] = other._by_id[topic.topic_id] = copied
-        other._colliding.update({key: set(names) for key, names in self._colliding.items()})
-        for theirs, ours in zip(other._tables()[3:], self._tables()[3:], strict=True):
-            theirs.update(ours)
+        for name, value in vars(self.image).items():
+            setattr(other.image, name, value.copy() if isinstance(value, dict) else value)
+        topics = [TopicImage(t.name, t.topic_id, list(t.partitions), t.version) for t in self.image.topics.values()]
+        other.image.topics = {topic.name: topic for topic in topics}
+        other.image.topics_by_id = {topic.topic_id: topic for topic in topics}
+        other.image.colliding_names = {key: set(names) for key, names in self.image.colliding_names.items()}
         other._held = None if self._held is None else list(self._held)
-        for name in ("next_producer_id", "offset", "epoch", "topics_version"):
-            setattr(other.image, name, getattr(self.image, name))
         return other
 
     # -- replay
@@ -152,23 +124,23 @@ class ImageWriter:
 
     def _add_topic(self, record: Any) -> None:
         topic = TopicImage(record.name, record.topic_id, [], self._offset)
-        self._topics[topic.name] = self._by_id[topic.topic_id] = topic
+        self.image.topics[topic.name] = self.image.topics_by_id[topic.topic_id] = topic
         key = collision_key(topic.name)
         if key is not None:
-            self._colliding.setdefault(key, set()).add(topic.name)
+            self.image.colliding_names.setdefault(key, set()).add(topic.name)
         self._delta.created[topic.topic_id] = topic
         self.image.topics_version = self._offset
 
     def _remove_topic(self, record: Any) -> None:
-        topic = self._by_id.pop(record.topic_id)
-        del self._topics[topic.name]
+        topic = self.image.topics_by_id.pop(record.topic_id)
+        del self.image.topics[topic.name]
         key = collision_key(topic.name)
         if key is not None:
-            names = self._colliding[key]
+            names = self.image.colliding_names[key]
             names.discard(topic.name)
             if not names:
-                del self._colliding[key]
-        self._configs.pop((ResourceType.TOPIC, topic.name), None)
+                del self.image.colliding_names[key]
+        self.image.configs.pop((ResourceType.TOPIC, topic.name), None)
         delta = self._delta
         if delta.created.pop(topic.topic_id, None) is None:
             delta.deleted[topic.topic_id] = topic
@@ -190,7 +162,7 @@ class ImageWriter:
             self._share(record.last_known_elr),
             record.leader_recovery_state == 1,
         )
-        topic = self._by_id[record.topic_id]
+        topic = self.image.topics_by_id[record.topic_id]
         partitions: list[PartitionRegistration] = topic.partitions  # type: ignore[assignment]
         index = record.partition_id
         if index < len(partitions) and partitions[index] is not _MISSING:
@@ -203,7 +175,7 @@ class ImageWriter:
         topic.version = self.image.topics_version = self._offset
 
     def _change_partition(self, record: Any) -> None:
-        topic = self._by_id[record.topic_id]
+        topic = self.image.topics_by_id[record.topic_id]
         before = topic.partitions[record.partition_id]
         led = record.leader != _NO_LEADER_CHANGE
         recovery = record.leader_recovery_state
@@ -233,7 +205,7 @@ class ImageWriter:
             self._delta.moved.setdefault((topic.topic_id, index), before)
 
     def _clear_elr(self, record: Any) -> None:
-        for topic in [self._topics[record.topic_name]] if record.topic_name else list(self._topics.values()):
+        for topic in [self.image.topics[record.topic_name]] if record.topic_name else list(self.image.topics.values()):
             for index, before in enumerate(topic.partitions):
                 if before.elr or before.last_known_elr:
                     epoch = before.partition_epoch + 1
@@ -254,7 +226,7 @@ class ImageWriter:
 
     def _set_config(self, record: Any) -> None:
         resource = (record.resource_type, record.resource_name)
-        before = self._configs.get(resource, {})
+        before = self.image.configs.get(resource, {})
         self._delta.configs.setdefault(resource, before)
         after = dict(before)
         if record.value is None:
@@ -262,15 +234,15 @@ class ImageWriter:
         else:
             after[record.name] = record.value
         if after:
-            self._configs[resource] = after
+            self.image.configs[resource] = after
         else:
-            self._configs.pop(resource, None)
+            self.image.configs.pop(resource, None)
 
     def _set_feature(self, record: Any) -> None:
         if record.feature_level:
-            self._features[record.name] = record.feature_level
+            self.image.features[record.name] = record.feature_level
         else:
-            self._features.pop(record.name, None)
+            self.image.features.pop(record.name, None)
         self._delta.features = True
 
     def _set_producer_ids(self, record: Any) -> None:
@@ -295,11 +267,11 @@ class ImageWriter:
         )
 
     def _unregister_broker(self, record: Any) -> None:
-        self._delta.brokers.setdefault(record.broker_id, self._brokers.pop(record.broker_id))
+        self._delta.brokers.setdefault(record.broker_id, self.image.brokers.pop(record.broker_id))
         self.image.topics_version = self._offset
 
     def _change_broker(self, record: Any) -> None:
-        before = self._brokers[record.broker_id]
+        before = self.image.brokers[record.broker_id]
         fenced = before.fenced if not record.fenced else record.fenced == _FENCE
         self._set_broker(
             before._replace(
@@ -311,18 +283,18 @@ class ImageWriter:
         )
 
     def _fence_broker(self, record: Any) -> None:
-        self._set_broker(self._brokers[record.id]._replace(fenced=True))
+        self._set_broker(self.image.brokers[record.id]._replace(fenced=True))
 
     def _unfence_broker(self, record: Any) -> None:
-        self._set_broker(self._brokers[record.id]._replace(fenced=False))
+        self._set_broker(self.image.brokers[record.id]._replace(fenced=False))
 
     def _set_broker(self, after: BrokerRegistration) -> None:
-        self._delta.brokers.setdefault(after.id, self._brokers.get(after.id))
-        self._brokers[after.id] = after
+        self._delta.brokers.setdefault(after.id, self.image.brokers.get(after.id))
+        self.image.brokers[after.id] = after
         self.image.topics_version = self._offset
 
     def _register_controller(self, record: Any) -> None:
-        self._controllers[record.controller_id] = ControllerRegistration(
+        self.image.controllers[record.controller_id] = ControllerRegistration(
             record.controller_id,
             record.incarnation_id,
             _endpoints(record),
@@ -331,54 +303,54 @@ class ImageWriter:
         )
 
     def _unregister_controller(self, record: Any) -> None:
-        self._controllers.pop(record.controller_id, None)
+        self.image.controllers.pop(record.controller_id, None)
 
     # -- access and quotas
 
     def _add_acl(self, record: Any) -> None:
         self._note_acl(record.id)
-        self._acls[record.id] = record
-        self._acl_ids[acl_content(record)] = record.id
+        self.image.acls[record.id] = record
+        self.image.acl_ids[acl_content(record)] = record.id
 
     def _remove_acl(self, record: Any) -> None:
         self._note_acl(record.id)
-        self._acls.pop(record.id, None)
+        self.image.acls.pop(record.id, None)
 
     def _note_acl(self, acl_id: bytes) -> None:
         """An entry is about to change."""
-        before = self._acls.get(acl_id)
+        before = self.image.acls.get(acl_id)
         self._delta.acls.setdefault(acl_id, before)
         self._delta.security = True
         if before is not None:
-            self._acl_ids.pop(acl_content(before), None)
+            self.image.acl_ids.pop(acl_content(before), None)
 
     def _add_scram(self, record: Any) -> None:
-        self._scram[record.name, record.mechanism] = record
+        self.image.scram[record.name, record.mechanism] = record
         self._delta.security = True
 
     def _remove_scram(self, record: Any) -> None:
-        self._scram.pop((record.name, record.mechanism), None)
+        self.image.scram.pop((record.name, record.mechanism), None)
         self._delta.security = True
 
     def _add_token(self, record: Any) -> None:
-        self._tokens[record.token_id] = record
+        self.image.delegation_tokens[record.token_id] = record
         self._delta.security = True
 
     def _remove_token(self, record: Any) -> None:
-        self._tokens.pop(record.token_id, None)
+        self.image.delegation_tokens.pop(record.token_id, None)
         self._delta.security = True
 
     def _set_quota(self, record: Any) -> None:
         entity = tuple(sorted((part.entity_type, part.entity_name) for part in record.entity))
-        after = dict(self._quotas.get(entity, {}))
+        after = dict(self.image.quotas.get(entity, {}))
         if record.remove:
             after.pop(record.key, None)
         else:
             after[record.key] = record.value
         if after:
-            self._quotas[entity] = after
+            self.image.quotas[entity] = after
         else:
-            self._quotas.pop(entity, None)
+            self.image.quotas.pop(entity, None)
         self._delta.security = self._delta.quotas = True
 
 

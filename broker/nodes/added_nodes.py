@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from odradek.broker.cluster import Cluster
-    from odradek.broker.metadata.node import Node
 
 
 def add_node(cluster: Cluster, node_id: int | None, own: Mapping[str, str]) -> int:

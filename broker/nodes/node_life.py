@@ -10,7 +10,7 @@ import trio
 
 from odradek.broker.cluster import checked_start
 from odradek.broker.config.node_config import check_changed_values, check_own_values, quorum_of
-from odradek.broker.config.requirements import check_cordons
+from odradek.broker.config.requirements import check_cordons, check_stored
 from odradek.broker.controller import partition_control
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, supported_features
 from odradek.broker.metadata.image import NO_LEADER, ResourceType
@@ -488,7 +488,5 @@ def counting(cluster: Cluster, node_id: int) -> set[int]:
 def _check_tiers(cluster: Cluster, config: BrokerConfig) -> None:
     system = "remote.log.storage.system.enable"
     if cluster.config.get_bool(system) and not config.get_bool(system):
-        from odradek.broker.config.requirements import check_stored
-
         image = cluster.image
         check_stored(config, (image.configs_of(ResourceType.TOPIC, name) for name in image.topics))

@@ -11,6 +11,7 @@ election, and reset instead of passing over what is written next. Producer ids g
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy as shallow_copy
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.controller import machine
@@ -348,21 +349,9 @@ def _with_new_topics(start: MetadataImage) -> MetadataImage:
     topics = [
         TopicImage(topic.name, new_uuid(), topic.partitions) for topic in start.topics.values() if not topic.internal
     ]
-    image = MetadataImage(
-        topics={topic.name: topic for topic in topics},
-        topics_by_id={topic.topic_id: topic for topic in topics},
-        colliding_names=start.colliding_names,
-        configs=start.configs,
-        brokers=start.brokers,
-        controllers=start.controllers,
-        features=start.features,
-        acls=start.acls,
-        acl_ids=start.acl_ids,
-        scram=start.scram,
-        delegation_tokens=start.delegation_tokens,
-        quotas=start.quotas,
-    )
-    image.next_producer_id = start.next_producer_id
+    image = shallow_copy(start)
+    image.topics = {topic.name: topic for topic in topics}
+    image.topics_by_id = {topic.topic_id: topic for topic in topics}
     return image
 
 
