@@ -171,7 +171,7 @@ class MetadataDelta:
         self.deleted: dict[bytes, TopicImage] = {}
         self.grown: dict[bytes, int] = {}
         self.moved: dict[tuple[bytes, int], PartitionRegistration] = {}
-        self.configs: dict[ConfigResource, dict[str, str]] = {}
+        self.configs: dict[ConfigResource, Mapping[str, str]] = {}
         self.brokers: dict[int, BrokerRegistration | None] = {}
         self.acls: dict[bytes, AccessControlEntryRecord | None] = {}
         self.features = False

@@ -160,78 +160,46 @@ class FetchSessionCache:
     """The fetch sessions of a node, in eight parts as in Kafka.
 
     Owner: the node's fetch handler. `slots`: how many there may be (`max.incremental.fetch.session.cache.slots`). Each
-    part has an eighth of them, rounded down; new sessions go to one after the other. An id says in which part it is.
+    part has an eighth of them, rounded down; new sessions go to one after the other. An id says in which part it is. In
+    a full part a new session takes the place of one that was unused for two minutes, or of a smaller one that is two
+    minutes old; else the client gets no session, which costs it only bytes.
     """
 
     def __init__(self, slots: int) -> None:
         self.slots = slots
-        self._parts = [FetchSessionPart(slots // _PLACES, number) for number in range(_PLACES)]
+        self._parts: list[dict[int, FetchSession]] = [{} for _ in range(_PLACES)]
         self._turn = 0
 
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
     def __iter__(self) -> Iterator[FetchSession]:
-        return (session for part in self._parts for session in part)
+        return (session for part in self._parts for session in list(part.values()))
 
-    def _part(self, session_id: int) -> FetchSessionPart:
-        return self._parts[min(max(0, session_id) // _IDS_IN_A_PLACE, len(self._parts) - 1)]
+    def _part(self, session_id: int) -> dict[int, FetchSession]:
+        return self._parts[min(max(0, session_id) // _IDS_IN_A_PLACE, _PLACES - 1)]
 
     def find(self, session_id: int) -> FetchSession | None:
         """The session with this id; None without one."""
-        return self._part(session_id).find(session_id)
+        return self._part(session_id).get(session_id)
 
     def create(self, items: list[FetchItem], by_id: bool, now_ms: int) -> FetchSession | None:
         """Open a session for a full fetch; None if there is no room."""
-        part = self._parts[self._turn % _PLACES]
+        number = self._turn % _PLACES
         self._turn += 1
-        return part.create(items, by_id, now_ms)
-
-    def remove(self, session_id: int) -> None:
-        """Close a session, if it exists."""
-        self._part(session_id).remove(session_id)
-
-    def resume(self, session_id: int, epoch: int, by_id: bool, now_ms: int) -> FetchSession:
-        """The session that an incremental request continues: see `FetchSessionPart.resume`."""
-        return self._part(session_id).resume(session_id, epoch, by_id, now_ms)
-
-
-class FetchSessionPart:
-    """One part of a node's fetch sessions, at most `slots` of them.
-
-    When full, a new session takes the place of one that was unused for two minutes, or of a smaller one that is two
-    minutes old; else the client gets no session, which costs it only bytes.
-    """
-
-    def __init__(self, slots: int, number: int) -> None:
-        self.slots = slots
-        self._number = number
-        self._sessions: dict[int, FetchSession] = {}
-
-    def __len__(self) -> int:
-        return len(self._sessions)
-
-    def __iter__(self) -> Iterator[FetchSession]:
-        return iter(list(self._sessions.values()))
-
-    def find(self, session_id: int) -> FetchSession | None:
-        """The session with this id; None without one."""
-        return self._sessions.get(session_id)
-
-    def create(self, items: list[FetchItem], by_id: bool, now_ms: int) -> FetchSession | None:
-        """Open a session for a full fetch; None if there is no room."""
-        if len(self._sessions) >= self.slots and not self._evict(len(items), now_ms):
+        part = self._parts[number]
+        if len(part) >= self.slots // _PLACES and not _evict(part, len(items), now_ms):
             return None
         session_id = NO_SESSION
-        while session_id == NO_SESSION or session_id in self._sessions:
-            first = self._number * _IDS_IN_A_PLACE
+        while session_id == NO_SESSION or session_id in part:
+            first = number * _IDS_IN_A_PLACE
             session_id = random.randrange(max(1, first), first + _IDS_IN_A_PLACE)
-        session = self._sessions[session_id] = FetchSession(session_id, items, by_id, now_ms)
+        session = part[session_id] = FetchSession(session_id, items, by_id, now_ms)
         return session
 
     def remove(self, session_id: int) -> None:
         """Close a session, if it exists."""
-        self._sessions.pop(session_id, None)
+        self._part(session_id).pop(session_id, None)
 
     def resume(self, session_id: int, epoch: int, by_id: bool, now_ms: int) -> FetchSession:
         """The session that an incremental request continues; its epoch has moved on.
@@ -239,7 +207,7 @@ class FetchSessionPart:
         Raises FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, or FETCH_SESSION_TOPIC_ID_ERROR when the client
         changed between topic names and topic ids.
         """
-        session = self._sessions.get(session_id)
+        session = self.find(session_id)
         if session is None:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != epoch:
@@ -250,16 +218,18 @@ class FetchSessionPart:
         session.last_used_ms = now_ms
         return session
 
-    def _evict(self, new_size: int, now_ms: int) -> bool:
-        if not self._sessions:
-            return False
-        oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms)
-        if now_ms - oldest.last_used_ms > EVICTION_MS:
-            self.remove(oldest.id)
-            return True
-        settled = [session for session in self if now_ms - session.created_ms > EVICTION_MS]
-        smallest = min(settled, key=lambda session: len(session.items), default=None)
-        if smallest is None or len(smallest.items) >= new_size:
-            return False
-        self.remove(smallest.id)
+
+def _evict(part: dict[int, FetchSession], new_size: int, now_ms: int) -> bool:
+    """Close the session that a new one of this size may replace; False if there is none."""
+    oldest = min(part.values(), key=lambda session: session.last_used_ms, default=None)
+    if oldest is None:
+        return False
+    if now_ms - oldest.last_used_ms > EVICTION_MS:
+        del part[oldest.id]
         return True
+    settled = [session for session in part.values() if now_ms - session.created_ms > EVICTION_MS]
+    smallest = min(settled, key=lambda session: len(session.items), default=None)
+    if smallest is None or len(smallest.items) >= new_size:
+        return False
+    del part[smallest.id]
+    return True

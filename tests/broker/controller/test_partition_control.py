@@ -121,9 +121,9 @@ def image_of(partition: PartitionRegistration, live: Ids) -> MetadataImage:
     writer.replay(FeatureLevelRecord(ELR_VERSION, 1), 0, 1)
     image = writer.image
     topic = TopicImage("a", TOPIC, [partition], 1)
-    image.topics["a"] = image.topics_by_id[TOPIC] = topic  # type: ignore[index]
+    image.topics["a"] = image.topics_by_id[TOPIC] = topic
     for node in range(1, 7):
-        image.brokers[node] = BrokerRegistration(node, 1, b"", (), {}, None, node not in live, False, ())  # type: ignore[index]
+        image.brokers[node] = BrokerRegistration(node, 1, b"", (), {}, None, node not in live, False, ())
     return image
 
 

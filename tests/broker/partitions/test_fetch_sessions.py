@@ -10,7 +10,6 @@ from odradek.broker.partitions.fetch_sessions import (
     FetchItem,
     FetchSession,
     FetchSessionCache,
-    FetchSessionPart,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.fetch import (
@@ -121,35 +120,39 @@ def test_only_changes_have_to_be_answered() -> None:
     assert item.note_answer(PartitionData(0, 0, 11, 11, -1), 0), "and so is its end"
 
 
+def opened(cache: FetchSessionCache, count: int, now_ms: int) -> list[FetchSession]:
+    """A new session of so many partitions in each part of the cache that takes one."""
+    made = [cache.create(items(count), False, now_ms) for _ in range(8)]
+    return [each for each in made if each is not None]
+
+
 def test_a_full_cache_gives_no_session_to_equals() -> None:
-    cache = FetchSessionPart(2, 0)
-    assert cache.create(items(2), False, 0)
-    assert cache.create(items(2), False, 0)
-    assert cache.create(items(9), False, EVICTION_MS) is None
-    assert len(cache) == 2
+    cache = FetchSessionCache(16)
+    assert len(opened(cache, 2, 0) + opened(cache, 2, 0)) == 16
+    assert opened(cache, 9, EVICTION_MS) == []
+    assert len(cache) == 16
 
 
 def test_the_longest_unused_session_gives_way() -> None:
-    cache = FetchSessionPart(2, 0)
-    first, second = cache.create(items(2), False, 0), cache.create(items(2), False, 0)
-    assert first is not None
-    assert second is not None
-    cache.resume(first.id, 1, False, EVICTION_MS)
-    assert cache.create(items(1), False, EVICTION_MS + 1)
-    assert {each.id for each in cache} & {first.id, second.id} == {first.id}
+    cache = FetchSessionCache(16)
+    first, second = opened(cache, 2, 0), opened(cache, 2, 0)
+    for each in first:
+        cache.resume(each.id, 1, False, EVICTION_MS)
+    assert len(opened(cache, 1, EVICTION_MS + 1)) == 8
+    left = {each.id for each in cache}
+    assert left & {each.id for each in (*first, *second)} == {each.id for each in first}
 
 
 def test_a_settled_smaller_session_gives_way_to_a_larger_one() -> None:
-    cache = FetchSessionPart(1, 0)
-    first = cache.create(items(2), False, 0)
-    assert first is not None
-    cache.resume(first.id, 1, False, EVICTION_MS + 1)
-    assert cache.create(items(2), False, EVICTION_MS + 1) is None
-    assert cache.create(items(3), False, EVICTION_MS + 1)
+    cache = FetchSessionCache(8)
+    for each in opened(cache, 2, 0):
+        cache.resume(each.id, 1, False, EVICTION_MS + 1)
+    assert opened(cache, 2, EVICTION_MS + 1) == []
+    assert len(opened(cache, 3, EVICTION_MS + 1)) == 8
 
 
 def test_no_slots_no_sessions() -> None:
-    assert FetchSessionPart(0, 0).create(items(1), False, 0) is None
+    assert opened(FetchSessionCache(0), 1, 0) == []
 
 
 @pytest.mark.parametrize(("slots", "granted"), [(4, 0), (8, 8), (20, 16), (100, 96)])
