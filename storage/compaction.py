@@ -22,7 +22,7 @@ from odradek.protocol.read_committed import AbortedTransactions
 from odradek.protocol.record_batch import OLDER_FORMATS, RecordBatch, build_batch, effort, empty_batch, read_batch
 from odradek.protocol.records import Buffer, InvalidRecordError
 from odradek.storage.formats.segment_files import AbortedTxn
-from odradek.storage.loading import OpenLog
+from odradek.storage.partition_log import PartitionLog
 from odradek.storage.segment import Segment
 
 _log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class CompactionResult:
     records_after: int = 0
 
 
-def cleanable_range(log: OpenLog, now_ms: int) -> CleanableRange:
+def cleanable_range(log: PartitionLog, now_ms: int) -> CleanableRange:
     """The part of the log that a compaction may clean now."""
     config = log.config
     first_dirty = log.cleaner_offset
@@ -86,7 +86,7 @@ def cleanable_range(log: OpenLog, now_ms: int) -> CleanableRange:
     return CleanableRange(first_dirty, limit, clean, sum(s.size for s in dirty), overdue)
 
 
-def compaction_steps(log: OpenLog, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | Pause]:
+def compaction_steps(log: PartitionLog, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | Pause]:
     """Compact the log if enough of it is dirty.
 
     Yields None where other work may run, a step that may be done in a thread for a large batch, and the result, if
@@ -127,14 +127,14 @@ class _Interrupted(Exception):
     """Retention or a deletion dropped segments of this run between two steps."""
 
 
-def _pause(log: OpenLog, segment: Segment) -> Iterator[None]:
+def _pause(log: PartitionLog, segment: Segment) -> Iterator[None]:
     yield None
     if segment not in log.segments:
         raise _Interrupted
 
 
 def _clean(
-    log: OpenLog, now_ms: int, end_offset: int, latest: dict[bytes, int]
+    log: PartitionLog, now_ms: int, end_offset: int, latest: dict[bytes, int]
 ) -> Generator[Pause, None, CompactionResult]:
     result = CompactionResult(end_offset)
     cleaner = _Cleaner(log, now_ms, end_offset, latest, result)
@@ -158,7 +158,7 @@ def _groups(segments: Sequence[Segment], max_bytes: int) -> list[list[Segment]]:
     return groups
 
 
-def _map_keys(log: OpenLog, span: CleanableRange, latest: dict[bytes, int]) -> Generator[Pause, None, int]:
+def _map_keys(log: PartitionLog, span: CleanableRange, latest: dict[bytes, int]) -> Generator[Pause, None, int]:
     """Fill `latest` with the last offset of each key in the dirty part; aborted data does not count.
 
     Returns the offset before which all of it is in the map.
@@ -261,7 +261,7 @@ class _Cleaner:
     """Writes cleaned segments and swaps them in, a group at a time."""
 
     def __init__(
-        self, log: OpenLog, now_ms: int, end_offset: int, latest: dict[bytes, int], result: CompactionResult
+        self, log: PartitionLog, now_ms: int, end_offset: int, latest: dict[bytes, int], result: CompactionResult
     ) -> None:
         self._log = log
         self._now_ms = now_ms

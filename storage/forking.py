@@ -5,9 +5,8 @@ from __future__ import annotations
 from odradek.storage.backend import LoadedLog, LogBackend
 from odradek.storage.broken_log import unbroken
 from odradek.storage.leader_epochs import LeaderEpochs
-from odradek.storage.loading import Tier
 from odradek.storage.memory_backend import MemoryBackend, MemoryLogStore
-from odradek.storage.partition_log import AppendOrigin, PartitionLog
+from odradek.storage.partition_log import AppendOrigin, PartitionLog, Tier
 
 
 def fork(

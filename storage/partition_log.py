@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from odradek.protocol.control import read_end_txn_batch
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.file_slice import WORTH_SENDING, FileSlice
-from odradek.protocol.long_work import LargeBatch, LongStep, LongWork
+from odradek.protocol.long_work import LargeBatch, LongWork
 from odradek.protocol.record_batch import (
     CONTROL_FLAG,
     MAX_SEQUENCE,
@@ -26,12 +26,11 @@ from odradek.protocol.record_batch import (
     read_batch,
 )
 from odradek.protocol.records import Buffer
-from odradek.storage import loading, segment_lookup, trimming
-from odradek.storage.backend import BatchStore, LogBackend, LogStore, SegmentStores, StorageError
+from odradek.storage import segment_lookup
+from odradek.storage.backend import BatchStore, LoadedLog, LogBackend, LogStore, SegmentStores, StorageError
 from odradek.storage.checked_records import CheckedRecords
 from odradek.storage.formats.segment_files import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
-from odradek.storage.loading import Tier
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBatchStore
 from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates
@@ -46,9 +45,6 @@ from odradek.storage.validation import (
     validate_coordinator_batch,
     validate_copied_batches,
 )
-
-if TYPE_CHECKING:
-    from odradek.storage.compaction import CompactionResult
 
 _MAX_HINTS: Final = 64
 _PLAIN = (
@@ -100,6 +96,15 @@ _COORDINATOR: Final = AppendOrigin.COORDINATOR
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
 
+class Tier(NamedTuple):
+    """The part of a log in the remote tier: everything up to `highest_offset` (-1: nothing). Local segments begin at
+    `local_start`.
+    """
+
+    local_start: int
+    highest_offset: int = -1
+
+
 class PartitionLog:
     """One partition's log on any backend.
 
@@ -141,16 +146,15 @@ class PartitionLog:
         self.store = store or backend.open_log(topic, partition, topic_id, config)
         self.segments: list[Segment] = []
         self._bases: list[int] = []
+        self.active: Segment
         loaded = self.store.load()
         start = 0 if loaded is None else loaded.log_start_offset
         self.log_start_offset = self.log_end_offset = self.high_watermark = self.recovery_point = start
         if loaded is not None and loaded.segments:
-            self.segments = loading.segments_of(loaded, now_ms, self._jitter)
-            self._bases = [segment.base_offset for segment in self.segments]
-            self.active = self.segments[-1]
-            loading.take_over(self, loaded)
+            self._take_over(loaded, now_ms)
             if self.active.next_offset < self.log_start_offset:
-                self._begin_anew(self.log_start_offset, now_ms)
+                # The log ends before it starts, because its tail was lost: go on at its start, as Kafka does.
+                self._begin_anew(self.log_start_offset, now_ms, config.file_delete_delay_ms)
             self._aborted_count = sum(len(s.stores.txn_index.entries()) for s in self.segments)
             self._update_unstable()
         else:
@@ -159,6 +163,41 @@ class PartitionLog:
         """The tiered part of the log; None if the log is not tiered."""
         if config.remote_storage_enable:
             self.tier = Tier(self.log_start_offset)
+
+    def _take_over(self, loaded: LoadedLog, now_ms: int) -> None:
+        """Have the segments, offsets, epochs and producers of an existing log. Producers that the backend does not have
+        are read from the batches.
+        """
+        for stores, following in zip(loaded.segments, [*loaded.segments[1:], None], strict=True):
+            segment = Segment(stores, now_ms, self._jitter())
+            modified = loaded.last_modified_ms.get(stores.base_offset, now_ms)
+            try:
+                segment.restore(following.base_offset if following else None, modified)
+            except CorruptDataError as error:
+                raise StorageError(str(error)) from error
+            self.segments.append(segment)
+        self._bases = [segment.base_offset for segment in self.segments]
+        self.active = self.segments[-1]
+        self.log_start_offset = max(loaded.log_start_offset, self._bases[0])
+        self.log_end_offset = self.high_watermark = max(self.active.next_offset, self.log_start_offset)
+        self.recovery_point = loaded.recovery_point
+        self.cleaner_offset = loaded.cleaner_offset
+        self.leader_epochs = LeaderEpochs(loaded.leader_epochs)
+        # Epochs of lost records go. One that begins at the log's end stays.
+        cut = self.leader_epochs.truncate_from_end(self.log_end_offset + 1)
+        if self.leader_epochs.truncate_from_start(self.log_start_offset) or cut:
+            self.store.save_leader_epochs(self.leader_epochs)
+        if loaded.producers is not None:
+            self.producers = loaded.producers
+        else:
+            self.rebuild_producers()
+
+    def rebuild_producers(self) -> None:
+        """Build the producer state from all batches, as if they were appended again."""
+        self.producers.clear()
+        for segment in self.segments:
+            for _, batch in segment.iter_batches():
+                self.producers.replay(batch)
 
     # --- state --------------------------------------------------------------------------------------------------------
 
@@ -200,7 +239,12 @@ class PartitionLog:
     @property
     def local_segments(self) -> list[Segment]:
         """The segments, without those that are in the remote tier alone."""
-        return self.segments if self.tier is None else self.segments[trimming.first_local(self) :]
+        return self.segments[self._first_local :]
+
+    @property
+    def _first_local(self) -> int:
+        """The index of the first segment that is local."""
+        return 0 if self.tier is None else max(0, bisect_right(self._bases, self.tier.local_start) - 1)
 
     @property
     def first_readable_offset(self) -> int:
@@ -231,7 +275,7 @@ class PartitionLog:
     def begin_at(self, offset: int, now_ms: int) -> None:
         """Let an empty log begin and end at `offset`."""
         assert self.log_end_offset == self.log_start_offset, f"{self.name} has records"
-        self._begin_anew(offset, now_ms)
+        self._begin_anew(offset, now_ms, self._config.file_delete_delay_ms)
         self.log_start_offset = self.log_end_offset = self.high_watermark = self.recovery_point = offset
 
     def _update_unstable(self) -> None:
@@ -370,7 +414,7 @@ class PartitionLog:
             if segment.size:
                 segment = self.roll(now_ms, base_offset)
                 if config.retention_bytes >= 0 and config.delete and self.tier is None:
-                    trimming.drop_by_size(self, now_ms, config.retention_bytes)
+                    self.drop_by_size(config.retention_bytes, now_ms)
         segment.append(data, base_offset, leader_epoch, last_offset, max_timestamp, config.index_interval_bytes)
         segment.last_modified_ms = now_ms
         if leader_epoch != self.leader_epochs.latest and leader_epoch >= 0:
@@ -598,36 +642,71 @@ class PartitionLog:
         """
         if offset >= self.log_end_offset:
             return
-
-        trimming.cut(self, offset, now_ms)
+        kept = [segment for segment in self.segments if segment.base_offset < offset] or self.segments[:1]
+        if offset < kept[0].base_offset:
+            self._begin_anew(offset, now_ms, 0)
+        else:
+            self.store.drop_segments([segment.stores for segment in self.segments[len(kept) :]], 0)
+            self.segments = [*kept[:-1], kept[-1].shortened(offset, now_ms)]
+            self._bases = [segment.base_offset for segment in self.segments]
+            self.active = self.segments[-1]
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.recovery_point = min(self.recovery_point, offset)
+        self.cleaner_offset = min(self.cleaner_offset, offset)
+        if self.leader_epochs.truncate_from_end(offset):
+            self.store.save_leader_epochs(self.leader_epochs)
+        self.store.truncated(offset)
+        self.rebuild_producers()
         if self.tier is not None:
             self.tier = Tier(min(self.tier.local_start, offset), min(self.tier.highest_offset, offset - 1))
-        self._bases = [segment.base_offset for segment in self.segments]
         self._hints.clear()
         self._aborted_count = sum(len(s.stores.txn_index.entries()) for s in self.segments)
         self._update_unstable()
 
-    def apply_retention(self, now_ms: int) -> int:
-        """Drop the segments that the config no longer keeps (of a tiered log, locally); returns their number."""
-        return trimming.apply_retention(self, now_ms)
-
-    def compact(self, now_ms: int, *, force: bool = False) -> CompactionResult | None:
-        """Compact the log if its config asks for it and enough of it is dirty (with `force`: any part); None when it
-        did not run.
+    def drop_by_size(self, limit: int, now_ms: int) -> int:
+        """Drop the oldest local segments while the rest has `limit` bytes or more; a negative limit is none. Returns
+        how many.
         """
-        from odradek.storage.compaction import CompactionResult
+        excess = self.size_bytes - limit
+        if limit < 0 or excess <= 0:
+            return 0
 
-        steps = self.compact_steps(now_ms, force=force)
-        return next((step for step in steps if isinstance(step, CompactionResult)), None)
+        def too_much(segment: Segment) -> bool:
+            nonlocal excess
+            if excess < segment.size:
+                return False
+            excess -= segment.size
+            return True
 
-    def compact_steps(self, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | LongStep[Any] | None]:
-        """The same in steps of a few milliseconds; the last one yields the result. Other calls may come in between.
+        return self.drop_while(too_much, now_ms)
 
-        A step that is yielded takes longer: a thread may do it.
+    def drop_while(self, doomed: Callable[[Segment], bool], now_ms: int, *, local: bool = True) -> int:
+        """Drop the longest run of segments that all are `doomed` and may go; returns how many.
+
+        `local`: it begins with the first local segment, and copied segments only stop being local.
         """
-        from odradek.storage.compaction import compaction_steps  # imported here, because most brokers never compact
-
-        return compaction_steps(self, now_ms, force=force)
+        segments = self.segments
+        tier = self.tier if local and not self._config.remote_log_copy_disable else None
+        first = at = self._first_local if local else 0
+        while at < len(segments):
+            segment = segments[at]
+            is_last = at + 1 == len(segments)
+            end = self.log_end_offset if is_last else segments[at + 1].base_offset
+            if self.high_watermark < end or (is_last and segment.size == 0) or not doomed(segment):
+                break
+            if is_last:
+                self.roll(now_ms)  # so that it can be copied, and go next time
+            if tier is not None and end - 1 > tier.highest_offset:
+                break
+            at += 1
+        if at > first:
+            if tier is not None:
+                self.tier = tier._replace(local_start=segments[at].base_offset)
+            else:
+                self.drop_oldest(at)
+        return at - first
 
     def expire_producers(self, now_ms: int) -> int:
         """Remove producers that were idle for `producer.id.expiration.ms`; returns their number."""
@@ -657,11 +736,9 @@ class PartitionLog:
         self._bases.append(base_offset)
         return segment
 
-    def _begin_anew(self, offset: int, now_ms: int) -> None:
-        """The log ends before it starts, because its tail was lost: drop everything and continue at its start, as Kafka
-        does.
-        """
-        self.store.drop_segments([s.stores for s in self.segments], self._config.file_delete_delay_ms)
+    def _begin_anew(self, offset: int, now_ms: int, delay_ms: int) -> None:
+        """Drop all segments, which the medium may keep for `delay_ms`, and begin with an empty one at `offset`."""
+        self.store.drop_segments([s.stores for s in self.segments], delay_ms)
         self.segments, self._bases = [], []
         self.active = self._add_segment(offset, now_ms)
 

@@ -206,6 +206,18 @@ class Segment:
         if following is not None:
             self.next_offset = following
 
+    def shortened(self, offset: int, now_ms: int) -> Segment:
+        """The segment without its batches from `offset` on, which it loses."""
+        position = self.position_of(offset)
+        if position is not None:
+            self.stores.batches.truncate(position)
+            for index in (self.stores.offset_index, self.stores.time_index, self.stores.txn_index):
+                index.truncate(offset)
+        shortened = Segment(self.stores, self.created_ms, self.jitter_ms)
+        shortened.restore(None, now_ms)
+        shortened.next_offset = max(shortened.next_offset, offset)
+        return shortened
+
     def copied(self, stores: SegmentStores) -> Segment:
         """A segment over copies of the stores."""
         other = Segment(stores, self.created_ms, self.jitter_ms)

@@ -40,8 +40,7 @@ from odradek.protocol.generated.messages.offset_for_leader_epoch import (
 )
 from odradek.protocol.java_maps import scala_order_by_topic
 from odradek.protocol.record_batch import FORMAT_OF_BATCHES
-from odradek.storage.loading import Tier
-from odradek.storage.partition_log import PartitionLog
+from odradek.storage.partition_log import PartitionLog, Tier
 from odradek.storage.segment_lookup import LargeLook, Looks
 
 LATEST = -1

@@ -55,14 +55,16 @@ class _Round:
 
 def _retention(partition: Partition, now_ms: int) -> Iterator[object]:
     log = partition.log
-    dropped = log.apply_retention(now_ms)
+    dropped = trimming.apply_retention(log, now_ms)
     if dropped:
         _log.info("retention dropped %d segments of %s, it starts at %d", dropped, log.name, log.log_start_offset)
     return iter(())
 
 
 def _compaction(partition: Partition, now_ms: int) -> Iterator[object]:
-    for result in partition.log.compact_steps(now_ms):
+    from odradek.storage.compaction import compaction_steps  # most brokers never compact
+
+    for result in compaction_steps(partition.log, now_ms):
         if result is not None and not isinstance(result, LongStep):
             _cleaner_log.info(
                 "%s is compacted up to offset %d: %d of %d records are left, %d of %d bytes",

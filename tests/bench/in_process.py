@@ -19,6 +19,7 @@ from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest
 from tests.bench.brokers import CONFIG
 from tests.bench.load_program import load_program
 from tests.fakes.wire_client import WireClient
+from tests.storage.logs import compact
 
 
 def further_broker_ms() -> float:
@@ -72,7 +73,7 @@ def _reload_compacted(broker: odradek.KafkaBroker, partition: int) -> float:
 def _compact(cluster: Any, partition: int, now_ms: int) -> None:
     log = cluster.topics.get("__consumer_offsets").partitions[partition].log
     log.roll(now_ms)
-    if log.compact(now_ms, force=True) is None:
+    if compact(log, now_ms, force=True) is None:
         raise RuntimeError("nothing was compacted")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.record_batch import Codec, Record, RecordBatch, build_batch, iter_batches
+from odradek.storage.compaction import CompactionResult, compaction_steps
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import AppendInfo, AppendOrigin, PartitionLog
@@ -49,6 +50,12 @@ def end(
         EndTxnMarker(commit, coordinator_epoch), producer_id=producer_id, producer_epoch=epoch, timestamp=at
     )
     return log.append(data, now_ms=at, origin=AppendOrigin.COORDINATOR)
+
+
+def compact(log: PartitionLog, now_ms: int, *, force: bool = False) -> CompactionResult | None:
+    """Compact a log at once; None when nothing was compacted."""
+    steps = compaction_steps(log, now_ms, force=force)
+    return next((step for step in steps if isinstance(step, CompactionResult)), None)
 
 
 def batches(log: PartitionLog, start: int | None = None, *, up_to: int | None = None) -> list[RecordBatch]:

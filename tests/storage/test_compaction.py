@@ -15,11 +15,11 @@ from odradek.protocol.message_sets import format_of
 from odradek.protocol.record_batch import Codec, RecordBatch, assemble, build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.storage import compaction
-from odradek.storage.compaction import cleanable_range
-from odradek.storage.loading import rebuild_producers
+from odradek.storage.compaction import cleanable_range, compaction_steps
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
+from odradek.storage.trimming import apply_retention
 from tests.fakes.examples import examples
-from tests.storage.logs import NOW, batches, committed, end, make_log, put, records
+from tests.storage.logs import NOW, batches, committed, compact, end, make_log, put, records
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 DAY = 86_400_000
@@ -50,7 +50,7 @@ def test_every_batch_is_as_a_real_brokers_cleaner_left_it() -> None:
                 if batch.base_offset in bases and batch.base_offset > log.active.base_offset:
                     log.roll(0)
                 log.append(batch.data, now_ms=0, origin=AppendOrigin.REPLICATION)
-        assert (log.compact(round_["now_ms"]) is not None) == round_["compacted"]
+        assert (compact(log, round_["now_ms"]) is not None) == round_["compacted"]
         assert {str(s.base_offset) for s in log.segments} == set(round_["after"])
         expected = [shown(b) for data in round_["after"].values() for b in iter_batches(bytes.fromhex(data))]
         found = [shown(b) for segment in log.segments for _, b in segment.iter_batches()]
@@ -63,7 +63,7 @@ def test_the_latest_value_of_each_key_stays_with_its_offset() -> None:
     for i in range(10):
         put(log, (b"k%d" % (i % 3), b"v%d" % i))
     log.roll(NOW)
-    assert log.compact(NOW) is not None
+    assert compact(log, NOW) is not None
     assert [(r.offset, r.key, r.value) for r in records(log)] == [
         (7, b"k1", b"v7"),
         (8, b"k2", b"v8"),
@@ -77,7 +77,7 @@ def test_the_active_segment_stays() -> None:
     log = compacted()
     for _ in range(5):
         put(log)
-    assert log.compact(NOW) is None
+    assert compact(log, NOW) is None
     assert len(records(log)) == 5
 
 
@@ -86,7 +86,7 @@ def test_nothing_is_compacted_without_the_policy() -> None:
     put(log)
     put(log)
     log.roll(NOW)
-    assert log.compact(NOW, force=True) is None
+    assert compact(log, NOW, force=True) is None
 
 
 def test_the_dirty_ratio_decides() -> None:
@@ -94,13 +94,13 @@ def test_the_dirty_ratio_decides() -> None:
     for i in range(6):
         put(log, (b"k%d" % i, b"v"))
     log.roll(NOW)
-    assert log.compact(NOW) is not None
+    assert compact(log, NOW) is not None
     for i in range(6):
         put(log, (b"k%d" % i, b"w"))
     log.roll(NOW)
     assert cleanable_range(log, NOW).dirty_ratio == 0.5
-    assert log.compact(NOW) is None
-    assert log.compact(NOW, force=True) is not None
+    assert compact(log, NOW) is None
+    assert compact(log, NOW, force=True) is not None
 
 
 def test_the_lags_decide() -> None:
@@ -109,17 +109,17 @@ def test_the_lags_decide() -> None:
     log.roll(NOW)
     put(log, (b"k", b"2"), at=NOW + 500)
     log.roll(NOW)
-    assert log.compact(NOW + 999) is None
-    assert log.compact(NOW + 1000) is not None
+    assert compact(log, NOW + 999) is None
+    assert compact(log, NOW + 1000) is not None
     assert len(records(log)) == 2
-    assert log.compact(NOW + 1500) is not None
+    assert compact(log, NOW + 1500) is not None
     assert [r.value for r in records(log)] == [b"2"]
     log = compacted(min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=1000)
     put(log)
     put(log)
     log.roll(NOW)
-    assert log.compact(NOW + 1000) is None
-    assert log.compact(NOW + 1001) is not None
+    assert compact(log, NOW + 1000) is None
+    assert compact(log, NOW + 1001) is not None
 
 
 def test_tombstones_live_for_the_delete_retention_after_the_first_pass() -> None:
@@ -128,7 +128,7 @@ def test_tombstones_live_for_the_delete_retention_after_the_first_pass() -> None
     def next_pass(now_ms: int) -> list[bytes | None]:
         put(log, (b"other", b"x"))
         log.roll(NOW)
-        assert log.compact(now_ms) is not None
+        assert compact(log, now_ms) is not None
         return [r.value for r in records(log) if r.key == b"k"]
 
     put(log, (b"k", b"v"), (b"k", None))
@@ -143,7 +143,7 @@ def test_headers_timestamps_and_codec_survive_rebuilding() -> None:
     put(log, (b"a", b"1"), (b"b", b"2"), (b"c", b"3"), at=NOW + 5, codec=Codec.ZSTD, epoch=3)
     put(log, (b"b", b"4"), at=NOW + 9)
     log.roll(NOW)
-    log.compact(NOW)
+    compact(log, NOW)
     first = batches(log)[0]
     assert (first.codec, first.partition_leader_epoch, first.base_offset, first.last_offset) == (Codec.ZSTD, 3, 0, 2)
     assert [(r.offset, r.timestamp, r.value) for r in first.records()] == [(0, NOW + 5, b"1"), (2, NOW + 5, b"3")]
@@ -154,7 +154,7 @@ def test_rebuilt_batches_stay_in_their_message_format() -> None:
     put(log, (b"a", b"1"), (b"b", b"2"))
     put(log, (b"b", b"3"))
     log.roll(NOW)
-    log.compact(NOW)
+    compact(log, NOW)
     first = batches(log)[0]
     assert ([r.value for r in first.records()], format_of(first)) == ([b"1"], 1)
 
@@ -165,11 +165,11 @@ def test_the_last_batch_of_a_producer_stays_empty() -> None:
     put(log, (b"k", b"2"), producer=(5, 2, 1))
     put(log, (b"k", b"3"))
     log.roll(NOW)
-    log.compact(NOW)
+    compact(log, NOW)
     first, second = batches(log)
     assert (first.base_offset, first.record_count, first.producer_id, first.last_sequence) == (1, 0, 5, 1)
     assert second.base_offset == 2
-    rebuild_producers(log)
+    log.rebuild_producers()
     assert log.active_producers()[0].last_sequence == 1
     assert put(log, (b"k", b"2"), producer=(5, 2, 1)).duplicate
 
@@ -181,11 +181,11 @@ def test_compaction_ends_at_an_open_transaction() -> None:
     put(log, (b"k", b"3"))
     log.roll(NOW)
     assert cleanable_range(log, NOW).first_uncleanable == 1
-    log.compact(NOW)
+    compact(log, NOW)
     assert len(records(log)) == 3
     end(log, 1, 0, commit=False)
     log.roll(NOW)
-    assert log.compact(NOW, force=True) is not None
+    assert compact(log, NOW, force=True) is not None
     assert [r.value for r in records(log)] == [b"3"]
 
 
@@ -194,9 +194,9 @@ def test_a_run_gives_up_when_its_segments_go() -> None:
     for i in range(6000):
         put(log, (b"k%d" % i, b"v" * 50))
     log.roll(NOW)
-    steps = log.compact_steps(NOW)
+    steps = compaction_steps(log, NOW)
     next(steps)
-    log.apply_retention(NOW + DAY)
+    apply_retention(log, NOW + DAY)
     assert all(step is None for step in steps)
     assert (log.log_start_offset, log.size_bytes) == (6000, 0)
 
@@ -206,7 +206,7 @@ def test_appends_between_steps_are_kept() -> None:
     for i in range(6000):
         put(log, (b"k%d" % (i % 100), b"v" * 50))
     log.roll(NOW)
-    steps = log.compact_steps(NOW)
+    steps = compaction_steps(log, NOW)
     next(steps)
     put(log, (b"k1", b"new"))
     assert list(filter(None, steps))
@@ -241,7 +241,7 @@ def test_readers_cannot_tell(writes: list[Write], passes: list[int], data: st.Da
         sequences[producer] += 1
         for _ in range(passes.count(number)):
             logs[0].roll(NOW)
-            logs[0].compact(NOW + number)
+            compact(logs[0], NOW + number)
 
     def last_values(log: PartitionLog) -> dict[bytes | None, bytes]:
         values = {r.key: r.value for r in committed(log)}
@@ -253,7 +253,7 @@ def test_readers_cannot_tell(writes: list[Write], passes: list[int], data: st.Da
     assert first.last_stable_offset == second.last_stable_offset
     before = {p.producer_id: (p.producer_epoch, p.last_sequence) for p in second.active_producers()}
     open_before = first.producers.first_ongoing_offset
-    rebuild_producers(first)
+    first.rebuild_producers()
     assert {p.producer_id: (p.producer_epoch, p.last_sequence) for p in first.active_producers()} == before
     assert first.producers.first_ongoing_offset == open_before
     assert [r.offset for r in records(first)] == sorted({r.offset for r in records(first)})
@@ -267,10 +267,10 @@ def test_compacted_segments_are_joined_up_to_the_segment_size(segment_bytes: int
         if i % 3 == 2:
             log.roll(NOW)
     log.roll(NOW)
-    log.compact(NOW)
+    compact(log, NOW)
     put(log)
     log.roll(NOW)
-    log.compact(NOW)
+    compact(log, NOW)
     sizes = [s.size for s in log.segments]
     assert all(size <= segment_bytes for size in sizes)
     assert len(log.segments) == 2
@@ -282,7 +282,7 @@ def test_a_run_gives_up_when_the_log_is_closed() -> None:
     for i in range(6000):
         put(log, (b"k%d" % i, b"v" * 50))
     log.roll(NOW)
-    steps = log.compact_steps(NOW)
+    steps = compaction_steps(log, NOW)
     next(steps)
     log.close()
     assert list(steps) == []
@@ -297,7 +297,7 @@ def test_a_marker_behind_the_cleaned_part_keeps_its_index_entry() -> None:
     put(log, (b"k", b"aborted"), producer=(2, 0, 0), transactional=True)
     end(log, 2, 0, commit=False)
     log.roll(NOW)
-    log.compact(NOW)
+    compact(log, NOW)
     end(log, 1, 0, commit=False)
     assert [(r.key, r.value) for r in committed(log)] == [(b"k", b"new")]
     assert log.aborted_transactions(0, log.log_end_offset) == [(2, 3), (1, 2)]
@@ -311,10 +311,10 @@ def test_records_that_cannot_be_read_end_compaction(caplog: pytest.LogCaptureFix
     put(log, (b"k", b"2"))
     log.roll(NOW)
     before = [(b.base_offset, bytes(b.data)) for b in batches(log)]
-    assert log.compact(NOW) is None
+    assert compact(log, NOW) is None
     assert "t-0 can't be compacted until the next start" in caplog.text
     caplog.clear()
-    assert log.compact(NOW) is None
+    assert compact(log, NOW) is None
     assert caplog.text == ""
     assert [(b.base_offset, bytes(b.data)) for b in batches(log)] == before
     assert put(log).base_offset == 7
@@ -334,7 +334,7 @@ def test_a_large_batch_is_compacted_in_steps_that_a_thread_may_do() -> None:
     log.roll(NOW)
     done = 0
     result = None
-    for step in log.compact_steps(NOW):
+    for step in compaction_steps(log, NOW):
         if isinstance(step, LongStep):
             step.do(LongWork())
             done += 1
@@ -355,11 +355,11 @@ def test_a_run_goes_on_behind_the_last_key_of_a_full_map(monkeypatch: pytest.Mon
     for value in (b"a", b"b"):
         log.append(build_batch([Record(0, NOW, b"k%d" % key, value) for key in range(5)]), now_ms=NOW)
     log.roll(NOW)
-    result = log.compact(NOW)
+    result = compact(log, NOW)
     assert result is not None
     assert (result.records_before, result.records_after, result.end_offset) == (10, 5, 10)
     assert [(r.offset, r.key, r.value) for r in records(log)] == [(5 + key, b"k%d" % key, b"b") for key in range(5)]
-    assert log.compact(NOW, force=True) is None
+    assert compact(log, NOW, force=True) is None
 
 
 def test_a_batch_whose_offsets_go_back_when_the_map_is_full_is_not_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,5 +369,5 @@ def test_a_batch_whose_offsets_go_back_when_the_map_is_full_is_not_compacted(mon
     body = build_batch([row._replace(offset=0) for row in rows], keep_offsets=True, last_offset=4)
     log.append(body, now_ms=NOW, origin=AppendOrigin.REPLICATION)
     log.roll(NOW)
-    assert log.compact(NOW) is None
+    assert compact(log, NOW) is None
     assert log.uncleanable

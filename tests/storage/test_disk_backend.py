@@ -23,7 +23,7 @@ from odradek.storage.file_system import FileSystem
 from odradek.storage.log_config import LogConfig
 from odradek.storage.partition_log import PartitionLog
 from tests.fakes.file_system import Crash, FaultyFileSystem, full_after
-from tests.storage.logs import NOW, batches, committed, end, put, records
+from tests.storage.logs import NOW, batches, committed, compact, end, put, records
 
 TOPIC_ID = bytes(range(16))
 SMALL = LogConfig(segment_bytes=600, index_interval_bytes=64)
@@ -253,7 +253,7 @@ def test_a_death_at_any_step_of_compaction_loses_no_latest_value(tmp_path: Path)
         for i in range(30):
             put(log, (b"k%d" % (i % 4), b"v%d" % i + b"." * 30))
             acknowledged.append((b"k%d" % (i % 4), b"v%d" % i + b"." * 30))
-        log.compact(NOW, force=True)
+        compact(log, NOW, force=True)
         assert len(records(log)) < 30
 
     assert crash_everywhere(tmp_path, COMPACT, work) > 40

@@ -30,8 +30,9 @@ from odradek.storage.partition_folders import (
     write_mark,
 )
 from odradek.storage.partition_log import PartitionLog
+from odradek.storage.trimming import apply_retention
 from tests.fakes.file_system import FaultyFileSystem
-from tests.storage.logs import batches, end, put
+from tests.storage.logs import batches, compact, end, put
 
 TOPIC_ID = bytes(15) + b"\x07"
 CONFIG = LogConfig(segment_bytes=300, index_interval_bytes=50)
@@ -142,10 +143,10 @@ def test_compaction_and_retention_leave_the_copy_alone(backend: DiskBackend, tmp
     copy = copy_of(log, backend, tmp_path / "copy")
     before = seen(copy)
     log.config = LogConfig(cleanup_policy=frozenset({"compact"}), min_cleanable_dirty_ratio=0.0, segment_bytes=300)
-    assert log.compact(10_000, force=True) is not None
+    assert compact(log, 10_000, force=True) is not None
     assert seen(copy) == before
     log.config = LogConfig(retention_bytes=0, segment_bytes=300, file_delete_delay_ms=0)
-    assert log.apply_retention(10_000)
+    assert apply_retention(log, 10_000)
     assert seen(copy) == before
 
 

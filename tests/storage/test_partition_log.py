@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import SENDS_FILES, FileSlice, joined
 from odradek.protocol.record_batch import Record, build_batch, iter_batches
-from odradek.storage.backend import LogBackend
+from odradek.storage.backend import LoadedLog, LogBackend, LogStore
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.log_config import LogConfig
-from odradek.storage.memory_backend import MemoryBackend
+from odradek.storage.memory_backend import MemoryBackend, MemoryLogStore
 from odradek.storage.partition_log import AppendOrigin, PartitionLog, RecordsRefused
 from tests.fakes.examples import examples
 from tests.fakes.held_file import settle
+from tests.storage.cut_model import CutModel
 from tests.storage.log_model import LogModel
 from tests.storage.logs import NOW, batches, committed, end, make_log, put, records
 
@@ -336,3 +337,200 @@ def test_a_small_read_is_sent_from_memory() -> None:
     sent, _ = log.read_to_send(0, max_bytes=1000, up_to_offset=1)
     assert [type(part) for part in sent] == [memoryview]
     assert log.read_to_send(1, max_bytes=1000, up_to_offset=1) == ([], 0)
+
+
+# -- A log whose end is cut off: nothing of it is left, in the batches, the indexes or what is known of producers.
+
+
+def _offsets(log: PartitionLog) -> list[int]:
+    return [record.offset for record in records(log)]
+
+
+def test_a_cut_takes_the_batches_behind_it() -> None:
+    log = make_log()
+    for _ in range(5):
+        put(log, (b"k", b"1"), (b"k", b"2"))
+    log.truncate(4, now_ms=NOW)
+    assert (log.log_end_offset, log.high_watermark, _offsets(log)) == (4, 4, [0, 1, 2, 3])
+    assert put(log).base_offset == 4
+
+
+def test_a_cut_within_a_batch_takes_the_whole_batch_and_leaves_a_gap() -> None:
+    log = make_log()
+    put(log)
+    put(log, (b"k", b"1"), (b"k", b"2"), (b"k", b"3"))
+    log.truncate(2, now_ms=NOW)
+    assert (log.log_end_offset, _offsets(log)) == (2, [0])
+    assert put(log).base_offset == 2
+    assert _offsets(log) == [0, 2]
+
+
+def test_a_cut_at_the_end_or_behind_it_changes_nothing() -> None:
+    log = make_log()
+    put(log)
+    log.truncate(1, now_ms=NOW)
+    log.truncate(9, now_ms=NOW)
+    assert (log.log_end_offset, _offsets(log)) == (1, [0])
+
+
+def test_a_cut_before_the_start_leaves_an_empty_log_that_begins_there() -> None:
+    log = make_log(segment_bytes=100)
+    for _ in range(4):
+        put(log)
+    log.delete_records(3)
+    log.truncate(1, now_ms=NOW)
+    assert (log.log_start_offset, log.log_end_offset, _offsets(log)) == (1, 1, [])
+    assert put(log).base_offset == 1
+
+
+def test_segments_behind_the_cut_are_dropped() -> None:
+    log = make_log(segment_bytes=100)
+    for _ in range(4):
+        put(log)
+    assert len(log.segments) == 4
+    log.truncate(2, now_ms=NOW)
+    assert [segment.base_offset for segment in log.segments] == [0, 1]
+    put(log, (b"k", b"new"))
+    assert [(record.offset, record.value) for record in records(log)][-1] == (2, b"new")
+
+
+def test_producers_are_known_as_far_as_the_log_goes() -> None:
+    log = make_log()
+    put(log, producer=(7, 0, 0))
+    put(log, producer=(7, 0, 1))
+    log.truncate(1, now_ms=NOW)
+    with pytest.raises(KafkaError) as refused:
+        put(log, producer=(7, 0, 2))
+    assert refused.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert put(log, producer=(7, 0, 1)).base_offset == 1
+
+
+def test_a_transaction_whose_marker_is_cut_off_is_open_again() -> None:
+    log = make_log()
+    put(log, producer=(7, 0, 0), transactional=True)
+    end(log, 7, 0, commit=False)
+    assert log.last_stable_offset == 2
+    log.truncate(1, now_ms=NOW)
+    assert log.last_stable_offset == 0
+    assert log.aborted_transactions(0, 2) == []
+    end(log, 7, 0, commit=True)
+    assert log.last_stable_offset == 2
+
+
+def test_leader_epochs_behind_the_cut_are_forgotten() -> None:
+    log = make_log()
+    put(log, epoch=1)
+    put(log, epoch=2)
+    put(log, epoch=3)
+    log.truncate(2, now_ms=NOW)
+    assert log.leader_epochs.entries() == [(1, 0), (2, 1)]
+
+
+def test_times_of_what_was_cut_off_are_not_found() -> None:
+    log = make_log(index_interval_bytes=0)
+    for number in range(3):
+        put(log, at=NOW + number)
+    log.truncate(2, now_ms=NOW)
+    assert log.offset_for_timestamp(NOW + 2) is None
+    found = log.max_timestamp_offset()
+    assert found is not None
+    assert (found.offset, found.timestamp) == (1, NOW + 1)
+
+
+def test_a_view_that_was_read_before_keeps_its_bytes() -> None:
+    log = make_log()
+    put(log, (b"k", b"old"))
+    read = log.read(0, max_bytes=1000, up_to_offset=1)
+    before = bytes(read.parts[0])
+    log.truncate(0, now_ms=NOW)
+    put(log, (b"k", b"new"))
+    assert bytes(read.parts[0]) == before
+
+
+def test_the_high_watermark_waits_where_it_is_held() -> None:
+    log = make_log()
+    put(log)
+    log.hold_high_watermark(1)
+    put(log, producer=(7, 0, 0), transactional=True)
+    end(log, 7, 0, commit=True)
+    assert (log.high_watermark, log.last_stable_offset, log.log_end_offset) == (1, 1, 3)
+    assert log.advance_high_watermark(2)
+    assert (log.high_watermark, log.last_stable_offset) == (2, 1), "the transaction's marker is not committed yet"
+    assert not log.advance_high_watermark(2)
+    assert log.advance_high_watermark(9)
+    assert (log.high_watermark, log.last_stable_offset) == (3, 3)
+    put(log)
+    log.release_high_watermark()
+    assert log.high_watermark == 4
+    put(log)
+    assert log.high_watermark == 5
+
+
+def test_a_log_in_memory_is_cut_by_its_own_config() -> None:
+    log = PartitionLog("t", 0, LogConfig(segment_bytes=150, index_interval_bytes=0), MemoryBackend(), now_ms=NOW)
+    for number in range(6):
+        put(log, (b"k", bytes([number])))
+    log.truncate(3, now_ms=NOW)
+    for number in range(3, 8):
+        put(log, (b"k", bytes([number])))
+    assert [record.value for record in records(log)] == [bytes([number]) for number in range(8)]
+
+
+TestCutModel = CutModel.TestCase
+TestCutModel.settings = settings(max_examples=examples(40), stateful_step_count=25, deadline=None)
+
+
+# -- Segments that exist: the log goes on as if it had never been closed.
+
+
+class KeptStore(MemoryLogStore):
+    """A store that finds the segments of another log."""
+
+    def __init__(self, loaded: LoadedLog) -> None:
+        super().__init__()
+        self.loaded = loaded
+
+    def load(self) -> LoadedLog | None:
+        return self.loaded
+
+
+class KeptBackend(MemoryBackend):
+    def __init__(self, loaded: LoadedLog) -> None:
+        super().__init__()
+        self.loaded = loaded
+
+    def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
+        return KeptStore(self.loaded)
+
+
+def reopened(log: PartitionLog, *, with_producers: bool) -> PartitionLog:
+    found = LoadedLog(
+        [segment.stores for segment in log.segments],
+        log.log_start_offset,
+        log.recovery_point,
+        log.leader_epochs.entries(),
+        log.producers if with_producers else None,
+        cleaner_offset=log.cleaner_offset,
+    )
+    return PartitionLog(log.topic, log.partition, log.config, KeptBackend(found), now_ms=NOW)
+
+
+@pytest.mark.parametrize("with_producers", [True, False])
+def test_a_log_over_existing_segments_is_as_before(with_producers: bool) -> None:
+    log = make_log(segment_bytes=500, index_interval_bytes=100)
+    for i in range(5):
+        put(log, producer=(1, 0, i), transactional=True, epoch=i // 2)
+        if i in (1, 3):
+            end(log, 1, 0, commit=i == 1)
+        put(log, producer=(2, 0, i))
+    log.delete_records(3)
+    again = reopened(log, with_producers=with_producers)
+    for name in ("log_start_offset", "log_end_offset", "high_watermark", "last_stable_offset", "size_bytes"):
+        assert getattr(again, name) == getattr(log, name), name
+    assert again.leader_epochs.entries() == log.leader_epochs.entries()
+    assert records(again) == records(log)
+    assert again.aborted_transactions(3, 9) == log.aborted_transactions(3, 9) != []
+    assert put(again, producer=(2, 0, 4)).duplicate
+    assert put(again, producer=(2, 0, 5)).base_offset == log.log_end_offset
+    end(again, 1, 0, commit=True)
+    assert again.last_stable_offset == again.log_end_offset

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from odradek.protocol.record_batch import Codec, Record, TimestampType, build_batch, iter_batches
 from odradek.storage.segment_lookup import aborted_between
+from odradek.storage.trimming import apply_retention
 from tests.fakes.examples import examples
 from tests.storage.logs import NOW, end, make_log, put
 
@@ -22,7 +23,7 @@ def test_the_first_record_from_a_time_on() -> None:
     assert log.offset_for_timestamp(NOW + 291) is None
     log.delete_records(7)
     assert log.offset_for_timestamp(0) is None  # the first segment reaches that time, and none of it is left
-    log.apply_retention(NOW)
+    apply_retention(log, NOW)
     assert log.offset_for_timestamp(0) == (NOW + 70, 7, 0)
 
 

@@ -1,4 +1,4 @@
-"""What goes at a log's start and end: retention, the remote tier, truncation."""
+"""What goes at the start of a log: retention, and the remote tier."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.storage import trimming
 from odradek.storage.forking import fork
-from odradek.storage.loading import Tier
-from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
-from odradek.storage.partition_log import PartitionLog
-from tests.fakes.examples import examples
-from tests.storage.cut_model import CutModel
+from odradek.storage.partition_log import PartitionLog, Tier
+from odradek.storage.trimming import apply_retention, copy_to_tier, expire_tiered
 from tests.storage.logs import NOW, end, make_log, put, records
 
 DAY = 86_400_000
@@ -32,22 +27,22 @@ def filled(**config: Any) -> PartitionLog:
 
 def test_nothing_goes_without_a_reason() -> None:
     log = filled()
-    assert log.apply_retention(NOW + DAY) == 0
-    assert log.apply_retention(NOW + 8 * DAY) == 3  # the default of a week
+    assert apply_retention(log, NOW + DAY) == 0
+    assert apply_retention(log, NOW + 8 * DAY) == 3  # the default of a week
 
 
 def test_segments_go_by_their_largest_timestamp() -> None:
     log = filled(retention_ms=60_000)
-    assert log.apply_retention(NOW + 3_000 + 60_000) == 0
-    assert log.apply_retention(NOW + 3_000 + 60_001) == 1
+    assert apply_retention(log, NOW + 3_000 + 60_000) == 0
+    assert apply_retention(log, NOW + 3_000 + 60_001) == 1
     assert (log.log_start_offset, records(log)[0].offset) == (4, 4)
 
 
 def test_the_active_segment_goes_by_time_after_a_new_one_began() -> None:
     log = filled(retention_ms=1000)
-    assert log.apply_retention(NOW + DAY) == 3
+    assert apply_retention(log, NOW + DAY) == 3
     assert (log.log_start_offset, log.log_end_offset, log.size_bytes, len(log.segments)) == (12, 12, 0, 1)
-    assert log.apply_retention(NOW + 2 * DAY) == 0
+    assert apply_retention(log, NOW + 2 * DAY) == 0
     assert put(log, at=NOW + DAY).base_offset == 12
 
 
@@ -55,15 +50,15 @@ def test_size_keeps_at_least_the_limit() -> None:
     log = filled(retention_bytes=-1)
     segment = log.segments[0].size
     log.config = make_log(segment_bytes=300, retention_bytes=segment * 2).config
-    assert log.apply_retention(NOW) == 1
+    assert apply_retention(log, NOW) == 1
     assert log.log_start_offset == 4
-    assert log.apply_retention(NOW) == 0
+    assert apply_retention(log, NOW) == 0
 
 
 def test_size_never_takes_the_active_segment() -> None:
     log = filled()
     log.config = make_log(segment_bytes=300, retention_bytes=0).config
-    log.apply_retention(NOW)
+    apply_retention(log, NOW)
     assert log.log_end_offset == 12
     assert len(log.segments) >= 1
 
@@ -80,7 +75,7 @@ def test_segments_before_the_log_start_go() -> None:
     log = filled()
     log.delete_records(8)
     assert [s.base_offset for s in log.segments] == [0, 4, 8]
-    log.apply_retention(NOW)
+    apply_retention(log, NOW)
     assert [s.base_offset for s in log.segments] == [8]
     log.delete_records(12)
     assert [s.base_offset for s in log.segments] == [8]
@@ -90,23 +85,23 @@ def test_a_compacted_log_loses_nothing_to_time() -> None:
     log = make_log(segment_bytes=300, cleanup=["compact"], retention_ms=1)
     for _ in range(12):
         put(log)
-    assert log.apply_retention(NOW + DAY) == 0
+    assert apply_retention(log, NOW + DAY) == 0
     log.config = make_log(segment_bytes=300, cleanup=["compact", "delete"], retention_ms=1).config
-    assert log.apply_retention(NOW + DAY) == 3
+    assert apply_retention(log, NOW + DAY) == 3
 
 
 def test_what_is_not_replicated_stays() -> None:
     log = filled(retention_ms=1)
     log.high_watermark = 5
-    assert log.apply_retention(NOW + DAY) == 1
+    assert apply_retention(log, NOW + DAY) == 1
     assert log.log_start_offset == 4
 
 
 def test_records_without_timestamps_age_from_the_last_write() -> None:
     log = make_log(retention_ms=1000)
     put(log, at=-1, now_ms=NOW)
-    assert log.apply_retention(NOW + 1000) == 0
-    assert log.apply_retention(NOW + 1001) == 1
+    assert apply_retention(log, NOW + 1000) == 0
+    assert apply_retention(log, NOW + 1001) == 1
 
 
 def test_aborted_transactions_go_with_their_segment() -> None:
@@ -117,147 +112,6 @@ def test_aborted_transactions_go_with_their_segment() -> None:
     assert len(log.aborted_transactions(0, 20)) == 10
     log.delete_records(10)
     assert log.aborted_transactions(log.log_start_offset, 20) == [(1, i) for i in range(10, 20, 2)]
-
-
-# -- A log whose end is cut off: nothing of it is left, in the batches, the indexes or what is known of producers.
-
-
-def _offsets(log: PartitionLog) -> list[int]:
-    return [record.offset for record in records(log)]
-
-
-def test_a_cut_takes_the_batches_behind_it() -> None:
-    log = make_log()
-    for _ in range(5):
-        put(log, (b"k", b"1"), (b"k", b"2"))
-    log.truncate(4, now_ms=NOW)
-    assert (log.log_end_offset, log.high_watermark, _offsets(log)) == (4, 4, [0, 1, 2, 3])
-    assert put(log).base_offset == 4
-
-
-def test_a_cut_within_a_batch_takes_the_whole_batch_and_leaves_a_gap() -> None:
-    log = make_log()
-    put(log)
-    put(log, (b"k", b"1"), (b"k", b"2"), (b"k", b"3"))
-    log.truncate(2, now_ms=NOW)
-    assert (log.log_end_offset, _offsets(log)) == (2, [0])
-    assert put(log).base_offset == 2
-    assert _offsets(log) == [0, 2]
-
-
-def test_a_cut_at_the_end_or_behind_it_changes_nothing() -> None:
-    log = make_log()
-    put(log)
-    log.truncate(1, now_ms=NOW)
-    log.truncate(9, now_ms=NOW)
-    assert (log.log_end_offset, _offsets(log)) == (1, [0])
-
-
-def test_a_cut_before_the_start_leaves_an_empty_log_that_begins_there() -> None:
-    log = make_log(segment_bytes=100)
-    for _ in range(4):
-        put(log)
-    log.delete_records(3)
-    log.truncate(1, now_ms=NOW)
-    assert (log.log_start_offset, log.log_end_offset, _offsets(log)) == (1, 1, [])
-    assert put(log).base_offset == 1
-
-
-def test_segments_behind_the_cut_are_dropped() -> None:
-    log = make_log(segment_bytes=100)
-    for _ in range(4):
-        put(log)
-    assert len(log.segments) == 4
-    log.truncate(2, now_ms=NOW)
-    assert [segment.base_offset for segment in log.segments] == [0, 1]
-    put(log, (b"k", b"new"))
-    assert [(record.offset, record.value) for record in records(log)][-1] == (2, b"new")
-
-
-def test_producers_are_known_as_far_as_the_log_goes() -> None:
-    log = make_log()
-    put(log, producer=(7, 0, 0))
-    put(log, producer=(7, 0, 1))
-    log.truncate(1, now_ms=NOW)
-    with pytest.raises(KafkaError) as refused:
-        put(log, producer=(7, 0, 2))
-    assert refused.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert put(log, producer=(7, 0, 1)).base_offset == 1
-
-
-def test_a_transaction_whose_marker_is_cut_off_is_open_again() -> None:
-    log = make_log()
-    put(log, producer=(7, 0, 0), transactional=True)
-    end(log, 7, 0, commit=False)
-    assert log.last_stable_offset == 2
-    log.truncate(1, now_ms=NOW)
-    assert log.last_stable_offset == 0
-    assert log.aborted_transactions(0, 2) == []
-    end(log, 7, 0, commit=True)
-    assert log.last_stable_offset == 2
-
-
-def test_leader_epochs_behind_the_cut_are_forgotten() -> None:
-    log = make_log()
-    put(log, epoch=1)
-    put(log, epoch=2)
-    put(log, epoch=3)
-    log.truncate(2, now_ms=NOW)
-    assert log.leader_epochs.entries() == [(1, 0), (2, 1)]
-
-
-def test_times_of_what_was_cut_off_are_not_found() -> None:
-    log = make_log(index_interval_bytes=0)
-    for number in range(3):
-        put(log, at=NOW + number)
-    log.truncate(2, now_ms=NOW)
-    assert log.offset_for_timestamp(NOW + 2) is None
-    found = log.max_timestamp_offset()
-    assert found is not None
-    assert (found.offset, found.timestamp) == (1, NOW + 1)
-
-
-def test_a_view_that_was_read_before_keeps_its_bytes() -> None:
-    log = make_log()
-    put(log, (b"k", b"old"))
-    read = log.read(0, max_bytes=1000, up_to_offset=1)
-    before = bytes(read.parts[0])
-    log.truncate(0, now_ms=NOW)
-    put(log, (b"k", b"new"))
-    assert bytes(read.parts[0]) == before
-
-
-def test_the_high_watermark_waits_where_it_is_held() -> None:
-    log = make_log()
-    put(log)
-    log.hold_high_watermark(1)
-    put(log, producer=(7, 0, 0), transactional=True)
-    end(log, 7, 0, commit=True)
-    assert (log.high_watermark, log.last_stable_offset, log.log_end_offset) == (1, 1, 3)
-    assert log.advance_high_watermark(2)
-    assert (log.high_watermark, log.last_stable_offset) == (2, 1), "the transaction's marker is not committed yet"
-    assert not log.advance_high_watermark(2)
-    assert log.advance_high_watermark(9)
-    assert (log.high_watermark, log.last_stable_offset) == (3, 3)
-    put(log)
-    log.release_high_watermark()
-    assert log.high_watermark == 4
-    put(log)
-    assert log.high_watermark == 5
-
-
-def test_a_log_in_memory_is_cut_by_its_own_config() -> None:
-    log = PartitionLog("t", 0, LogConfig(segment_bytes=150, index_interval_bytes=0), MemoryBackend(), now_ms=NOW)
-    for number in range(6):
-        put(log, (b"k", bytes([number])))
-    log.truncate(3, now_ms=NOW)
-    for number in range(3, 8):
-        put(log, (b"k", bytes([number])))
-    assert [record.value for record in records(log)] == [bytes([number]) for number in range(8)]
-
-
-TestCutModel = CutModel.TestCase
-TestCutModel.settings = settings(max_examples=examples(40), stateful_step_count=25, deadline=None)
 
 
 def tiered(**config: Any) -> PartitionLog:
@@ -282,11 +136,11 @@ def configure(log: PartitionLog, **config: Any) -> None:
 def test_closed_segments_are_copied() -> None:
     log = tiered()
     assert offsets(log) == (0, 0, -1)
-    assert trimming.copy_to_tier(log)
+    assert copy_to_tier(log)
     assert offsets(log) == (0, 0, 7)
-    assert not trimming.copy_to_tier(log)
+    assert not copy_to_tier(log)
     log.roll(NOW)
-    assert trimming.copy_to_tier(log)
+    assert copy_to_tier(log)
     assert offsets(log) == (0, 0, 11)
 
 
@@ -297,9 +151,9 @@ def test_nothing_is_copied_behind_an_open_transaction() -> None:
     for _ in range(8):
         put(log)
     assert len(log.segments) > 2
-    assert not trimming.copy_to_tier(log)
+    assert not copy_to_tier(log)
     end(log, 7, 0, commit=True)
-    assert trimming.copy_to_tier(log)
+    assert copy_to_tier(log)
     assert log.tier == Tier(0, log.active.base_offset - 1)
 
 
@@ -308,16 +162,16 @@ def test_nothing_is_copied_that_is_not_committed() -> None:
     log.hold_high_watermark(5)
     configure(log)
     log.high_watermark = 5
-    assert trimming.copy_to_tier(log)
+    assert copy_to_tier(log)
     assert offsets(log) == (0, 0, 3)
 
 
 def test_local_segments_go_only_when_they_are_copied() -> None:
     log = tiered(local_retention_bytes=0)
-    assert log.apply_retention(NOW) == 0
-    trimming.copy_to_tier(log)
+    assert apply_retention(log, NOW) == 0
+    copy_to_tier(log)
     whole = log.size_bytes
-    assert log.apply_retention(NOW) == 2
+    assert apply_retention(log, NOW) == 2
     assert offsets(log) == (0, 8, 7)
     assert 0 < log.size_bytes < whole
     assert [record.offset for record in records(log)] == list(range(12)), "the tier has them"
@@ -325,40 +179,40 @@ def test_local_segments_go_only_when_they_are_copied() -> None:
 
 def test_the_active_segment_is_rolled_to_be_copied() -> None:
     log = tiered(local_retention_ms=1000)
-    trimming.copy_to_tier(log)
-    assert log.apply_retention(NOW + DAY) == 2
+    copy_to_tier(log)
+    assert apply_retention(log, NOW + DAY) == 2
     assert (offsets(log), log.active.base_offset) == ((0, 8, 7), 12)
-    trimming.copy_to_tier(log)
-    assert log.apply_retention(NOW + DAY) == 1
+    copy_to_tier(log)
+    assert apply_retention(log, NOW + DAY) == 1
     assert offsets(log) == (0, 12, 11)
 
 
 def test_local_size_keeps_at_least_the_limit() -> None:
     log = tiered()
-    trimming.copy_to_tier(log)
+    copy_to_tier(log)
     configure(log, local_retention_bytes=2 * log.segments[0].size)
-    assert log.apply_retention(NOW) == 1
+    assert apply_retention(log, NOW) == 1
     assert offsets(log) == (0, 4, 7)
-    assert log.apply_retention(NOW) == 0
+    assert apply_retention(log, NOW) == 0
 
 
 def test_the_whole_log_keeps_its_own_limits() -> None:
     log = tiered(local_retention_bytes=0)
-    trimming.copy_to_tier(log)
-    log.apply_retention(NOW)
+    copy_to_tier(log)
+    apply_retention(log, NOW)
     configure(log, retention_bytes=2 * log.segments[0].size)
-    assert trimming.expire_tiered(log, NOW) == 1
+    assert expire_tiered(log, NOW) == 1
     assert offsets(log) == (4, 8, 7)
     configure(log, retention_bytes=-1, retention_ms=60_000)
-    assert trimming.expire_tiered(log, NOW + 7000 + 59_999) == 0
-    assert trimming.expire_tiered(log, NOW + 7000 + 60_000) == 1
+    assert expire_tiered(log, NOW + 7000 + 59_999) == 0
+    assert expire_tiered(log, NOW + 7000 + 60_000) == 1
     assert offsets(log) == (8, 8, 7)
 
 
 def test_segments_that_are_not_copied_never_expire() -> None:
     log = tiered(retention_ms=0, retention_bytes=0)
-    assert trimming.expire_tiered(log, NOW + DAY) == 0
-    assert log.apply_retention(NOW + DAY) == 0
+    assert expire_tiered(log, NOW + DAY) == 0
+    assert apply_retention(log, NOW + DAY) == 0
     assert log.log_start_offset == 0
 
 
@@ -371,21 +225,21 @@ def test_a_full_segment_drops_no_others() -> None:
 
 def test_without_copying_the_usual_limits_move_the_start() -> None:
     log = tiered(local_retention_bytes=0)
-    trimming.copy_to_tier(log)
-    log.apply_retention(NOW)
+    copy_to_tier(log)
+    apply_retention(log, NOW)
     configure(log, remote_log_copy_disable=True)
     log.roll(NOW)
-    assert not trimming.copy_to_tier(log)
-    assert log.apply_retention(NOW) == 0
+    assert not copy_to_tier(log)
+    assert apply_retention(log, NOW) == 0
     configure(log, retention_bytes=0)
-    log.apply_retention(NOW)
+    apply_retention(log, NOW)
     assert (log.log_start_offset, log.log_end_offset) == (12, 12)
 
 
 def test_deleted_records_move_both_starts() -> None:
     log = tiered(local_retention_bytes=0)
-    trimming.copy_to_tier(log)
-    log.apply_retention(NOW)
+    copy_to_tier(log)
+    apply_retention(log, NOW)
     log.delete_records(5)
     assert offsets(log) == (5, 8, 7)
     log.delete_records(10)
@@ -394,8 +248,8 @@ def test_deleted_records_move_both_starts() -> None:
 
 def test_who_stops_tiering_loses_what_is_tiered() -> None:
     log = tiered(local_retention_bytes=0)
-    trimming.copy_to_tier(log)
-    log.apply_retention(NOW)
+    copy_to_tier(log)
+    apply_retention(log, NOW)
     configure(log, remote_storage_enable=False)
     assert (log.tier, log.log_start_offset) == (None, 8)
     assert [record.offset for record in records(log)] == list(range(8, 12))
@@ -405,9 +259,9 @@ def test_who_stops_tiering_loses_what_is_tiered() -> None:
 
 def test_a_tier_that_forgets() -> None:
     log = tiered(local_retention_bytes=0, retention_bytes=0, remote_storage_keeps=False)
-    trimming.copy_to_tier(log)
-    log.apply_retention(NOW)
-    assert trimming.expire_tiered(log, NOW + DAY) == 0
+    copy_to_tier(log)
+    apply_retention(log, NOW)
+    assert expire_tiered(log, NOW + DAY) == 0
     assert offsets(log) == (0, 8, 7)
     with pytest.raises(KafkaError) as refused:
         log.read(7, max_bytes=1000, up_to_offset=12)
@@ -422,8 +276,8 @@ def test_the_largest_timestamp_is_that_of_local_segments() -> None:
     log = make_log(segment_bytes=300, remote_storage_enable=True, local_retention_bytes=0)
     for i in range(12):
         put(log, at=NOW - i * 1000)
-    trimming.copy_to_tier(log)
-    log.apply_retention(NOW)
+    copy_to_tier(log)
+    apply_retention(log, NOW)
     found = log.max_timestamp_offset()
     assert found is not None
     assert (found.timestamp, found.offset) == (NOW - 8000, 8)
@@ -431,8 +285,8 @@ def test_the_largest_timestamp_is_that_of_local_segments() -> None:
 
 def test_a_cut_log_is_tiered_no_further_than_it_goes() -> None:
     log = tiered(local_retention_bytes=0)
-    trimming.copy_to_tier(log)
-    log.apply_retention(NOW)
+    copy_to_tier(log)
+    apply_retention(log, NOW)
     log.truncate(6, now_ms=NOW)
     assert offsets(log) == (0, 6, 5)
 
@@ -440,6 +294,6 @@ def test_a_cut_log_is_tiered_no_further_than_it_goes() -> None:
 @pytest.mark.parametrize(("at", "told"), [(None, (0, 8, 7)), (6, (0, 6, 5))])
 def test_a_fork_is_tiered_like_its_origin(at: int | None, told: tuple[int, int, int]) -> None:
     log = tiered(local_retention_bytes=0)
-    trimming.copy_to_tier(log)
-    log.apply_retention(NOW)
+    copy_to_tier(log)
+    apply_retention(log, NOW)
     assert offsets(fork(log, MemoryBackend(), end_offset=at, now_ms=NOW)) == told

@@ -21,6 +21,7 @@ from odradek.protocol.generated.messages.offset_for_leader_epoch import (
 )
 from odradek.protocol.record_batch import HEADER_SIZE, build_batch
 from odradek.protocol.records import Record
+from odradek.storage.trimming import apply_retention
 from tests.fakes.ask import ask as ask_node
 from tests.fakes.data_plane import START_MS, DataPlane
 from tests.fakes.nodes import set_leader
@@ -116,7 +117,7 @@ def test_a_deleted_segment_hides_the_later_records_of_its_time(plane: DataPlane)
     log.delete_records(3)
     assert ask(plane, START_MS + 1) == NONE
     assert ask(plane, START_MS + 50) == (0, START_MS + 50, 3, 0)
-    log.apply_retention(START_MS)
+    apply_retention(log, START_MS)
     assert ask(plane, START_MS + 1) == (0, START_MS + 50, 3, 0)
 
 

@@ -36,7 +36,7 @@ from odradek.protocol.generated.messages.alter_replica_log_dirs import (
 from odradek.protocol.generated.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.generated.messages.describe_log_dirs import DescribeLogDirsRequest
-from odradek.storage.loading import Tier
+from odradek.storage.partition_log import Tier
 from tests.fakes.ask import ask
 from tests.fakes.durable import opened
 from tests.fakes.wire_client import WireClient

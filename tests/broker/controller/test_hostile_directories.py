@@ -26,6 +26,7 @@ from odradek.storage.backend import StorageError
 from odradek.storage.formats.segment_files import LOG, file_name
 from odradek.storage.log_directory import is_to_be_deleted
 from odradek.storage.partition_log import PartitionLog
+from odradek.storage.trimming import apply_retention
 from tests.fakes.durable import die, durable
 from tests.storage.logs import NOW, end, put
 
@@ -148,7 +149,7 @@ def use(cluster: Cluster, name: str) -> list[str]:
     tried(lambda: put(partition.log))
     tried(lambda: partition.log.flush())
     tried(lambda: partition.delete_records(5))
-    tried(lambda: partition.log.apply_retention(NOW))
+    tried(lambda: apply_retention(partition.log, NOW))
     if name == "t":
         tried(lambda: cluster.delete_topic(name))
     return refused

@@ -10,6 +10,9 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.partitions.partition import Partition
+from odradek.storage import trimming
+from odradek.storage.partition_log import PartitionLog
+from odradek.storage.trimming import apply_retention
 from tests.fakes.configs import set_configs
 from tests.fakes.data_plane import DataPlane, offsets_of, partitions_of
 
@@ -103,10 +106,12 @@ async def test_a_failure_is_a_bug_of_the_cluster_and_stops_no_other(
         plane.produce(name, 1)
     broken = first(plane, "bad").log
 
-    def fail(now_ms: int) -> int:
-        raise RuntimeError("the disk is gone")
+    def chosen(log: PartitionLog, now_ms: int) -> int:
+        if log is broken:
+            raise RuntimeError("the disk is gone")
+        return apply_retention(log, now_ms)
 
-    monkeypatch.setattr(type(broken), "apply_retention", _only_for(broken, fail, type(broken).apply_retention))
+    monkeypatch.setattr(trimming, "apply_retention", chosen)
     await settle(plane, hours=2)
     assert first(plane, "good").log.log_start_offset == 1
     assert [bug.where for bug in plane.cluster.bug_log.bugs] == ["retention of bad-0"]
@@ -116,22 +121,14 @@ async def test_a_failure_is_a_bug_of_the_cluster_and_stops_no_other(
     assert first(plane, "good").log.log_start_offset == 2, "the task lives on"
 
 
-def _only_for(log: object, replacement: object, original: object) -> object:
-    def chosen(self: object, now_ms: int) -> object:
-        return replacement(now_ms) if self is log else original(self, now_ms)  # type: ignore[operator]
-
-    return chosen
-
-
 @pytest.mark.trio
 async def test_a_long_jump_runs_each_kind_of_work_once(
     plane: DataPlane, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plane.topic("t", retention_ms="-1")
     plane.produce("t", 1)
-    log = first(plane, "t").log
     calls: list[int] = []
-    monkeypatch.setattr(type(log), "apply_retention", lambda self, now_ms: calls.append(now_ms))
+    monkeypatch.setattr(trimming, "apply_retention", lambda log, now_ms: calls.append(now_ms))
     await settle(plane, days=30)
     assert len(calls) == 1
 

@@ -23,6 +23,7 @@ from odradek.protocol.record_batch import iter_batches
 from tests.fakes.group_driver import commit_offsets, join_group, sync_group
 from tests.fakes.nodes import set_node_up
 from tests.fakes.shard_stage import submitted
+from tests.storage.logs import compact
 
 
 def in_trio(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
@@ -130,7 +131,7 @@ async def test_the_log_rebuilds_what_compaction_leaves_of_it() -> None:
                 log.roll(cluster.clock.now_ms())
         live = dict(shard.machine.stored.offsets)
         size = log.size_bytes
-        log.compact(cluster.clock.now_ms())
+        compact(log, cluster.clock.now_ms())
         assert log.size_bytes < size
         shard.reload()
         await trio.testing.wait_all_tasks_blocked()

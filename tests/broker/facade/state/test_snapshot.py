@@ -15,6 +15,7 @@ from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.replicas import NOTHING
 from odradek.protocol.record_batch import Record, build_batch
 from odradek.storage.memory_backend import MemoryBackend
+from tests.storage.logs import compact
 
 
 def _cluster(nodes: int = 1) -> tuple[Cluster, Partition]:
@@ -62,7 +63,7 @@ def test_a_compacted_log_is_another_one() -> None:
     partition.log.roll(1)
     copy = PartitionCopy(partition, _copy())
     assert copy.is_what(partition)
-    assert partition.log.compact(1, force=True) is not None
+    assert compact(partition.log, 1, force=True) is not None
     assert not copy.is_what(partition)
     log, replicas = copy.put_into(partition, _copy())
     assert log.segments[0].size > partition.log.segments[0].size
