@@ -32,11 +32,11 @@ def test_now_is_the_wall_time() -> None:
     assert 1000 * before - 100 <= now_ms <= 1000 * time.time() + 100
 
 
-def test_starts_where_told() -> None:
+def test_clock_starts_where_told() -> None:
     assert 0 <= BrokerClock(start_ms=1_000).now_ms() - 1_000 < MINUTE_MS
 
 
-def test_time_only_moves_forward() -> None:
+def test_clock_only_moves_forward() -> None:
     clock = BrokerClock()
     with pytest.raises(ValueError, match="forward"):
         clock.advance(-1)
@@ -44,7 +44,7 @@ def test_time_only_moves_forward() -> None:
         clock.advance(float("nan"))
 
 
-def test_units_add_up() -> None:
+def test_clock_advance_adds_up_units() -> None:
     clock = BrokerClock()
     clock.freeze()
     before = clock.now_ms()
@@ -269,7 +269,7 @@ def test_a_wait_whose_deadline_has_passed_is_over_at_once(is_hosted: bool) -> No
         trio.run(scenario, BrokerClock())
 
 
-def test_attaching_keeps_the_time() -> None:
+def test_clock_keeps_its_time_when_attached() -> None:
     async def main() -> None:
         clock = BrokerClock(start_ms=5_000_000)
         clock.advance(10)
@@ -281,7 +281,7 @@ def test_attaching_keeps_the_time() -> None:
     trio.run(main, clock=MockClock())
 
 
-def test_sleep_until() -> None:
+def test_clock_sleeps_until_a_time() -> None:
     async def scenario(clock: BrokerClock) -> None:
         target = clock.now_ms() + 5000
         await clock.sleep_until_ms(target)

@@ -69,7 +69,7 @@ def test_records_come_back_over_tcp_as_they_were_produced(client: WireClient) ->
     assert values(client.request(fetch(0, 48), 12)) == sent[48:]
 
 
-def test_megabytes_in_and_out(client: WireClient) -> None:
+def test_produce_and_fetch_of_megabytes_over_tcp(client: WireClient) -> None:
     sent = [bytes([65 + i]) * 900_000 for i in range(6)]
     for value in sent:
         client.request(produce(0, value, topic="big"), 9)

@@ -22,5 +22,5 @@ def test_clients_of_failing_nodes_are_answered_as_recorded(name: str) -> None:
         assert transcribe(name, cluster) == expected
 
 
-def test_all_recordings_are_told() -> None:
+def test_recorded_failures_have_all_a_story() -> None:
     assert set(recorded()) == set(NAMES)

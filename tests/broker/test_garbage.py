@@ -85,7 +85,7 @@ def wait_and_fetch(broker: KafkaBroker, offset: int, *, wait_ms: int = 60_000) -
     return answers
 
 
-def test_a_fetch_that_waited(broker: KafkaBroker) -> None:
+def test_fetch_that_waited_leaves_no_garbage(broker: KafkaBroker) -> None:
     assert wait_and_fetch(broker, 0) == [[b"0"]]
     with left_to_the_collector() as found:
         for offset in range(1, 4):
@@ -134,7 +134,7 @@ def rebalance(broker: KafkaBroker) -> None:
         member.request(LeaveGroupRequest("g", members=[MemberIdentity(join.member_id)]), 4)
 
 
-def test_a_group_that_rebalanced(broker: KafkaBroker) -> None:
+def test_group_that_rebalanced_leaves_no_garbage(broker: KafkaBroker) -> None:
     broker.group("g").set_offsets({("a", 0): 0})  # the coordinator is there
     rebalance(broker)
     with left_to_the_collector() as found:
@@ -249,7 +249,7 @@ def test_log_ins_and_handshakes_that_fail(secured_ports: dict[str, int]) -> None
     assert found == {}
 
 
-def test_connections_that_are_cut(secured_ports: dict[str, int]) -> None:
+def test_connections_that_are_cut_leave_no_garbage(secured_ports: dict[str, int]) -> None:
     def cut() -> None:
         for door in DOORS:
             if not door.raw:

@@ -167,7 +167,7 @@ def test_a_name_that_nobody_knows_is_kept_from_any_client() -> None:
             )
 
 
-def test_a_compose_file_starts(tmp_path: Path) -> None:
+def test_serve_starts_with_the_environment_of_a_compose_file(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text(COMPOSE.format(data=tmp_path / "data"))
     with KafkaBroker(config_file=file, topics={"t": 1}) as broker:

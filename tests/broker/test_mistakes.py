@@ -82,11 +82,11 @@ def test_a_wrong_argument_is_told_in_one_line(given: tuple[Any, ...], named: dic
     assert str(refused.value) == told
 
 
-def test_long_values_are_cut() -> None:
+def test_mistake_text_cuts_long_values() -> None:
     assert wrong("topic", ["x" * 500], "text") == f"topic=['{'x' * 98}...: expected text"
 
 
-def test_choices_are_listed() -> None:
+def test_mistake_text_lists_choices() -> None:
     assert one_of(["a", "b"]) == "a or b"
     assert one_of(["a", "b", "c"]) == "one of a, b, c"
 

@@ -13,7 +13,7 @@ SEEDS = range(1000, 1024)
 
 @pytest.mark.long(*map(str, SEEDS[2:]))
 @pytest.mark.parametrize("seed", SEEDS)
-def test_promises_are_kept(seed: int) -> None:
+def test_chaos_run_keeps_kafkas_promises(seed: int) -> None:
     outcome = run_as_promised(seed)
 
     assert not outcome.wrong, report(outcome)

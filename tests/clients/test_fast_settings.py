@@ -28,7 +28,7 @@ def whole_test(broker: KafkaBroker, client: Client) -> None:
 
 
 @pytest.mark.parametrize("client", ["confluent", "kafka-python", "aiokafka", "kafkajs", "franz-go-env"])
-def test_a_whole_test(broker: KafkaBroker, client: Client) -> None:
+def test_client_runs_a_whole_test_with_fast_settings(broker: KafkaBroker, client: Client) -> None:
     whole_test(broker, client)
 
 

@@ -42,7 +42,7 @@ def _context() -> Any:
     return SerializationContext("orders", MessageField.VALUE)
 
 
-def test_avro_in_python(broker: odradek.KafkaBroker, client: Any) -> None:
+def test_schema_registry_serves_confluents_avro_serializer(broker: odradek.KafkaBroker, client: Any) -> None:
     from confluent_kafka import Producer
     from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 
@@ -137,7 +137,7 @@ def test_what_else_the_client_of_python_asks(client: Any) -> None:
     assert client.get_subjects() == []
 
 
-def test_faststream_with_avro(broker: odradek.KafkaBroker, client: Any) -> None:
+def test_schema_registry_serves_faststream_with_avro(broker: odradek.KafkaBroker, client: Any) -> None:
     from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
     from faststream.confluent import KafkaBroker
 

@@ -89,7 +89,7 @@ def test_a_right_that_is_missing(broker: KafkaBroker) -> None:
     )
 
 
-def test_a_wrong_password(broker: KafkaBroker) -> None:
+def test_client_with_a_wrong_password_is_refused(broker: KafkaBroker) -> None:
     errors: list[Any] = []
     wrong = broker.client_config("alice") | {"sasl.password": "guess", "error_cb": errors.append}
     producer = Producer(wrong)
@@ -99,7 +99,7 @@ def test_a_wrong_password(broker: KafkaBroker) -> None:
     assert any(denial.operation == "LOGIN" for denial in broker.denied)
 
 
-def test_certificates_of_clients() -> None:
+def test_clients_with_certificates_log_in() -> None:
     security = Security(tls=True, client_certificates="required", acls=ACLS)
     with KafkaBroker(topics=["orders"], security=security) as broker:
         producer = Producer(broker.client_config("alice"))

@@ -84,7 +84,9 @@ def upgrade_nodes(broker: KafkaBroker, round_: int) -> None:
     ("disturb", "version"),
     [(move_leaders, "4.4"), (move_coordinators, "4.4"), (restart_nodes, "4.4"), (upgrade_nodes, "4.2")],
 )
-def test_records_are_accepted_once(disturb: Callable[[KafkaBroker, int], None], version: str) -> None:
+def test_share_consumers_accept_records_once_through_a_failover(
+    disturb: Callable[[KafkaBroker, int], None], version: str
+) -> None:
     config = {"offsets.topic.num.partitions": "3", "share.coordinator.state.topic.num.partitions": "3"}
     with KafkaBroker(nodes=3, topics=TOPICS, config=config, kafka_version=version) as broker:
         bootstrap = broker.bootstrap_servers

@@ -48,7 +48,7 @@ def test_frames_are_decoded_as_the_page_on_debugging_shows() -> None:
         assert out.getvalue() == shown + "\n"
 
 
-def test_the_quickstart_runs() -> None:
+def test_quickstart_of_the_readme_runs() -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "quickstart.py")], capture_output=True, text=True, timeout=120
     )

@@ -53,7 +53,7 @@ def test_what_is_pasted_has_all_its_names_and_says_what_to_install(text: str) ->
 
 @pytest.mark.long(*PAGES[1:])
 @pytest.mark.parametrize("page", PAGES)
-def test_the_page_runs(page: str, pytester: pytest.Pytester) -> None:
+def test_guide_page_runs_as_it_is_written(page: str, pytester: pytest.Pytester) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     tests = sum(block.count("def test_") for block in blocks)
     assert tests

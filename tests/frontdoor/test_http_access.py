@@ -45,11 +45,11 @@ def refusal(access: Access, method: str = "POST", path: str = "/", **headers: st
         ("kafka.example", None),
     ],
 )
-def test_names_of_a_server(host: str, names: set[str] | None) -> None:
+def test_http_access_knows_the_names_of_a_server(host: str, names: set[str] | None) -> None:
     assert checked("a server", ["json"], "extra", host, "token") == names
 
 
-def test_what_cannot_be_served() -> None:
+def test_http_access_that_cannot_be_served_is_refused() -> None:
     with pytest.raises(ImportError, match=r'a server needs more: pip install "odradek\[extra\]"'):
         checked("a server", ["no_such_package"], "extra", "localhost", None)
     with pytest.raises(ValueError, match="others can reach kafka"):
@@ -140,7 +140,7 @@ def test_a_token_is_shown_as_clients_can() -> None:
         assert refusal(access, "GET", "/page", authorization=shown) is None
 
 
-def test_json_is_read() -> None:
+def test_http_body_of_json_is_read() -> None:
     assert json_of(b'{"a": ["\\u00e4", "\\ud83d\\ude00", 1.5, null]}') == {"a": ["ä", "😀", 1.5, None]}
     assert json_of("\ufeff1".encode()) == 1
 

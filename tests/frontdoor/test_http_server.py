@@ -107,7 +107,7 @@ def test_an_answer_has_a_date() -> None:
     assert b" GMT\r\n" in received
 
 
-def test_an_answer_without_content() -> None:
+def test_http_answer_204_has_no_content() -> None:
     async def nothing(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=204)
 

@@ -75,7 +75,7 @@ def test_a_record_that_came_twice_is_told_with_its_places(broker: KafkaBroker) -
         matchers.assert_exactly_once(broker, "orders", ["one", "two"])
 
 
-def test_values_are_serialized_before(broker: KafkaBroker) -> None:
+def test_assert_records_refuses_values_that_are_not_serialized(broker: KafkaBroker) -> None:
     with pytest.raises(TypeError, match="serialize it first"):
         matchers.assert_records(broker, "orders", [1])
 

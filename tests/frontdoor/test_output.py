@@ -13,7 +13,7 @@ from odradek.output import LooseStream, loose_output
 LINE = "x" * 99 + "\n"
 
 
-def test_text_arrives_in_order() -> None:
+def test_output_of_many_threads_arrives_in_order() -> None:
     read, write = os.pipe()
     stream = LooseStream(write)
     for number in range(100):

@@ -103,7 +103,7 @@ def test_bad(kafka_broker):
     result.stdout.fnmatch_lines(["*no.such.config*"])
 
 
-def test_session_broker_and_factories(pytester: pytest.Pytester) -> None:
+def test_pytest_plugin_has_a_session_broker_and_factories(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """
 import pytest

@@ -48,7 +48,7 @@ def test_the_option_and_the_ini_file(pytester: pytest.Pytester, arguments: tuple
     result.stdout.fnmatch_lines(["*the test relies on what a real cluster does not promise:*", AUTOMATIC])
 
 
-def test_a_warning(pytester: pytest.Pytester) -> None:
+def test_pytest_strict_warns_of_a_finding(pytester: pytest.Pytester) -> None:
     result = run(pytester, RELIES, "--odradek-strict=warn", "-W", "default")
     result.assert_outcomes(passed=1, warnings=1)
     result.stdout.fnmatch_lines(["*StrictnessWarning: topic 'order' was created automatically*"])

@@ -48,7 +48,7 @@ def test_make_says_which_python_it_needs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_works_elsewhere(tmp_path: Path) -> None:
+def test_wheel_works_outside_of_the_repository(tmp_path: Path) -> None:
     def run(*words: str) -> str:
         done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=300)
         assert done.returncode == 0, done.stderr[-3000:]

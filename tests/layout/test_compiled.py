@@ -148,7 +148,7 @@ def test_modules_are_named_once_and_in_order() -> None:
     assert list(MODULES) == sorted(set(MODULES))
 
 
-def test_pure_and_compiled(tmp_path: Path) -> None:
+def test_compiled_flag_needs_all_modules_compiled(tmp_path: Path) -> None:
     (tmp_path / "protocol").mkdir()
     (tmp_path / "storage").mkdir()
     assert not is_compiled(str(tmp_path), MODULES_USED, ".so")

@@ -56,7 +56,7 @@ def _imports_within(graph: grimp.ImportGraph, part: list[str]) -> list[str]:
     ]
 
 
-def test_a_circle_is_found() -> None:
+def test_circles_of_imports_are_found() -> None:
     graph = grimp.ImportGraph()
     for importer, imported in (("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e"), ("e", "d"), ("x", "a")):
         graph.add_import(importer=importer, imported=imported)

@@ -47,7 +47,7 @@ def archived(folder: Path) -> list[str]:
     return [value.decode() for file in files for value in pq.ParquetFile(file).read()["value"].to_pylist()]
 
 
-def test_options_that_are_wrong(tmp_path: Path) -> None:
+def test_archive_sink_options_that_are_wrong_are_refused(tmp_path: Path) -> None:
     def parse(given: dict[str, str], schema: StructType = SCHEMA) -> None:
         ArchiveOptions.parse({"path": str(tmp_path), **given}, schema)
 

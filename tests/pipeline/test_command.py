@@ -70,7 +70,7 @@ def test_without_a_jdk_it_says_so_in_one_line(
 @pytest.mark.parametrize(
     ("text", "interval"), [("1s", "1000 milliseconds"), ("2m", "120000 milliseconds"), ("300 milliseconds",) * 2]
 )
-def test_how_often_retry_looks(text: str, interval: str) -> None:
+def test_pipeline_command_reads_the_interval_of_retry(text: str, interval: str) -> None:
     assert pipeline._interval(text) == interval
 
 
@@ -86,7 +86,9 @@ def test_how_often_retry_looks(text: str, interval: str) -> None:
         ),
     ],
 )
-def test_wrong_words_for_retry(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pipeline_command_refuses_wrong_words_for_retry(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     common = ["pipeline", "retry", "--bootstrap-servers", "127.0.0.1:1", "--checkpoint", "/nowhere"]
     assert main([*common, *words]) == 2
     assert message in capsys.readouterr().err
@@ -161,7 +163,7 @@ def test_retry_creates_nothing_without_spark(
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "many"])
-def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pipeline_command_refuses_a_wrong_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str]) -> None:
     common = ["pipeline", "retry", "--bootstrap-servers", "127.0.0.1:1", "--checkpoint", "/nowhere"]
     with pytest.raises(SystemExit):
         main([*common, "--handler", "json:loads", "--partitions", count])

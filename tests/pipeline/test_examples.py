@@ -75,7 +75,7 @@ def test_retry_in_a_plain_consumer() -> None:
 
 
 @pytest.mark.slow
-def test_retry_on_spark(spark_output: Callable[..., str]) -> None:
+def test_example_of_retry_runs_on_spark(spark_output: Callable[..., str]) -> None:
     began = time.monotonic()
     text = spark_output("retry_topics", "spark_pipeline.py")
     assert "2 failed, to retry_5m_topic" in text

@@ -135,7 +135,7 @@ def test_masters_that_are_not_asked_beforehand(master: str) -> None:
 
 
 @pytest.mark.parametrize("master", ["", "locals", "local[x]", "127.0.0.1:7077", "spark://host", "spark://a:1,b"])
-def test_what_is_no_master(master: str) -> None:
+def test_spark_master_that_is_not_local_or_a_url_is_refused(master: str) -> None:
     with pytest.raises(ValueError, match="a master is local"):
         check_master(master)
 

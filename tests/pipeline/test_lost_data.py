@@ -46,7 +46,7 @@ def fill(broker: odradek.KafkaBroker, *texts: str) -> None:
 
 
 @pytest.mark.kafka(topics={"in": 1})
-def test_retention_overtakes_a_task(kafka_broker: odradek.KafkaBroker) -> None:
+def test_source_goes_on_when_retention_overtakes_a_task(kafka_broker: odradek.KafkaBroker) -> None:
     fill(kafka_broker, "a", "b", "c")
     complaining, going_on = live(kafka_broker, COMPLAIN), live(kafka_broker, GO_ON)
     planned, planned_too = (reader.partitions({"in": {"0": 0}}, {"in": {"0": 3}}) for reader in (complaining, going_on))
@@ -59,7 +59,7 @@ def test_retention_overtakes_a_task(kafka_broker: odradek.KafkaBroker) -> None:
 
 
 @pytest.mark.kafka(topics={"in": 1})
-def test_retention_overtakes_a_stream(kafka_broker: odradek.KafkaBroker) -> None:
+def test_source_goes_on_when_retention_overtakes_a_stream(kafka_broker: odradek.KafkaBroker) -> None:
     fill(kafka_broker, "a", "b", "c")
     kafka_broker.topic("in").delete_records(before=2)
     with pytest.raises(DataLossError, match="in-0: offsets 1 to 3 were to be read, the log holds 2 to 3"):
@@ -69,7 +69,7 @@ def test_retention_overtakes_a_stream(kafka_broker: odradek.KafkaBroker) -> None
 
 
 @pytest.mark.kafka(topics={"in": 1})
-def test_a_topic_vanishes(kafka_broker: odradek.KafkaBroker) -> None:
+def test_source_tells_that_a_topic_vanished(kafka_broker: odradek.KafkaBroker) -> None:
     fill(kafka_broker, "a", "b")
     complaining, going_on = live(kafka_broker, COMPLAIN), live(kafka_broker, GO_ON)
     start, end = {"in": {"0": 0}}, {"in": {"0": 2}}
@@ -120,7 +120,9 @@ def test_a_repeated_batch_of_a_folder_that_lost_a_topic(tmp_path: Path) -> None:
 
 @pytest.mark.kafka(topics={"in": 1})
 @pytest.mark.parametrize(("first", "last", "found"), [(0, 9, [b"a", b"b"]), (9, -1, []), (1, 9, [b"b"])])
-def test_offsets_that_never_were(kafka_broker: odradek.KafkaBroker, first: int, last: int, found: list[bytes]) -> None:
+def test_source_tells_of_offsets_that_never_were(
+    kafka_broker: odradek.KafkaBroker, first: int, last: int, found: list[bytes]
+) -> None:
     fill(kafka_broker, "a", "b")
     where = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "subscribe": "in"}
     offsets = {"startingOffsets": f'{{"in": {{"0": {first}}}}}', "endingOffsets": f'{{"in": {{"0": {last}}}}}'}
@@ -146,7 +148,7 @@ def test_a_checkpoint_of_another_topic(kafka_broker: odradek.KafkaBroker) -> Non
 
 @pytest.mark.kafka(topics={"in": 1})
 @pytest.mark.parametrize("offsets", [5, {"in": 5}, {"in": {"x": 5}}, {"in": {"0": "x"}}, {"in": None}])
-def test_a_damaged_checkpoint(kafka_broker: odradek.KafkaBroker, offsets: Any) -> None:
+def test_source_refuses_a_damaged_checkpoint(kafka_broker: odradek.KafkaBroker, offsets: Any) -> None:
     reader = live(kafka_broker, GO_ON)
     good = {"in": {"0": 0}}
     for look in (partial(reader.latestOffset, offsets), partial(reader.partitions, offsets, good)):

@@ -39,7 +39,7 @@ def installed(version: str, folder: Path) -> Path:
     [(OLDEST, (*TESTS, OF_THE_CONNECTOR)), (WITHOUT_CONNECTOR, TESTS)],
     ids=["oldest", "without connector"],
 )
-def test_another_spark_passes_too(version: str, tests: tuple[str, ...]) -> None:
+def test_source_and_retry_job_pass_on_another_spark(version: str, tests: tuple[str, ...]) -> None:
     try:
         java_command(installed_spark())
     except PipelineUnavailable as missing:

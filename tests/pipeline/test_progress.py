@@ -55,7 +55,7 @@ class Screen(io.StringIO):
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_progress_is_shown(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipeline_progress_is_shown(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     from odradek.pipeline import progress
 
     monkeypatch.setattr(progress, "_LOOK_S", 0.001)
@@ -103,7 +103,7 @@ def test_how_far_a_stage_is(stage: tuple[int, int, int, int], seconds: float, te
     assert describe([Stage(*stage)], {4: seconds}) == text
 
 
-def test_a_stage_that_runs(spark: Any, tmp_path: Path) -> None:
+def test_pipeline_progress_counts_the_tasks_of_a_stage(spark: Any, tmp_path: Path) -> None:
     """Its first task is done; the second one waits until the stage has been looked at."""
     from odradek.pipeline.progress import Stage, running_stages
 

@@ -84,7 +84,7 @@ def test_broker_log_directory_and_connector_show_the_same_records(spark: Any, ka
         assert [row.headers or None for row in found] == [row.headers for row in expected]
 
 
-def test_tables_and_verdicts(spark: Any, kafka: RealKafka) -> None:
+def test_pipeline_jobs_read_a_real_kafkas_log(spark: Any, kafka: RealKafka) -> None:
     from odradek.pipeline.jobs import audit, groups, transactions
 
     for place in places(kafka):

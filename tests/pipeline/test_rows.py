@@ -165,7 +165,7 @@ def test_a_time_range_leaves_out_records_and_whole_batches() -> None:
     assert found == list(range(35, 62))
 
 
-def test_every_column_is_built() -> None:
+def test_rows_of_a_batch_have_every_column() -> None:
     data = stored([([Record(value=b"v")], Codec.NONE, 0, False)])
     assert tuple(rows_of(data)[0]) == tuple(COLUMNS)
 

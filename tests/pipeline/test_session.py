@@ -78,7 +78,7 @@ def test_the_log_leaves_out_what_the_caller_is_told(spark: Any) -> None:
 
 
 @pytest.mark.kafka(topics={"in": 2, "out": 1})
-def test_batch_reads_and_writes(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+def test_spark_session_reads_and_writes_batches(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     produce(kafka_broker, "in", ["a", "b", "c"])
     rows = kafka(spark, kafka_broker, "in", includeHeaders="true")
     assert _values(rows) == ["a", "b", "c"]

@@ -42,13 +42,13 @@ def committed(broker: odradek.KafkaBroker) -> list[str]:
         ({"kafka.bootstrap.servers": "h:1", "batchId": "0"}, "batchId needs transactionalId"),
     ],
 )
-def test_options_that_are_wrong(given: dict[str, str], message: str) -> None:
+def test_sink_options_that_are_wrong_are_refused(given: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         SinkOptions.parse(given, VALUES)
 
 
 @pytest.mark.kafka(topics={"out": 3, "other": 1})
-def test_records_are_the_rows(kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
+def test_sink_writes_rows_as_records(kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
     writer = BatchWriter(options(kafka_broker))
     moment = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
     headers = [Row(key="h", value=b"\xff"), Row(key="none", value=None)]

@@ -99,7 +99,7 @@ def test_kafkas_log_directory_equals_kafkas_dump(spark: Any, golden_log_dir: Pat
     assert found == {name: records for name, records in expected.items() if records}
 
 
-def test_payloads_of_every_codec(spark: Any, golden_log_dir: Path, golden_dump: Path) -> None:
+def test_source_reads_payloads_of_every_codec(spark: Any, golden_log_dir: Path, golden_dump: Path) -> None:
     rows = odradek_rows(spark).load(str(golden_log_dir / "d-codecs-0")).orderBy("offset").collect()
     text = (golden_dump / "d-codecs-0" / "log.txt").read_text()
     expected = re.findall(r"key: (\S+) payload: (\S+)", text)
@@ -140,7 +140,7 @@ def test_only_the_columns_of_a_given_schema_are_read(spark: Any, golden_log_dir:
             odradek_rows(spark).schema(schema).load(str(golden_log_dir)).count()
 
 
-def test_segments_in_parts(spark: Any, golden_log_dir: Path) -> None:
+def test_source_reads_a_large_segment_in_parts(spark: Any, golden_log_dir: Path) -> None:
     rows = odradek_rows(spark, subscribe="d-seg", recordsPerTask=50).schema("offset bigint").load(str(golden_log_dir))
     assert rows.rdd.getNumPartitions() > 7
     assert sorted(row.offset for row in rows.collect()) == list(range(360))
@@ -178,7 +178,7 @@ def test_read_committed_of_a_folder_leaves_out_what_was_aborted(spark: Any, gold
 
 
 @pytest.mark.kafka(topics={"in": 2})
-def test_a_live_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+def test_source_reads_a_live_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     # Long values, as a client sends a batch uncompressed that does not shrink, and a batch may hold a single record.
     produce(kafka_broker, "in", [f"{n:0100}" for n in range(500)], **{"compression.type": "zstd", "linger.ms": 50})
     rows = from_broker(spark, kafka_broker, "in", recordsPerTask=100).load()

@@ -31,12 +31,12 @@ from odradek.pipeline.source_options import OptionError, RetryOptions, SourceOpt
         ({"path": "x", "subscribe": "a", "subscribePattern": "b"}, "not both"),
     ],
 )
-def test_options_are_checked(options: dict[str, str], message: str) -> None:
+def test_source_options_that_are_wrong_are_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         SourceOptions.parse(options)
 
 
-def test_defaults() -> None:
+def test_source_options_have_defaults() -> None:
     options = SourceOptions.parse({"path": "x"})
     assert (options.starting, options.ending) == ("earliest", "latest")
     assert (options.from_ms, options.until_ms, options.records_per_task) == (None, None, None)
@@ -49,7 +49,7 @@ def test_names_are_not_case_sensitive() -> None:
     assert (options.path, options.starting, options.read_committed) == ("x", "latest", True)
 
 
-def test_positions_by_partition() -> None:
+def test_source_options_name_positions_by_partition() -> None:
     options = SourceOptions.parse({"path": "x", "startingOffsets": '{"t": {"0": 23, "1": -2}}'})
     assert [offset_for(options.starting, "t", partition) for partition in (0, 1)] == [23, EARLIEST]
     assert offset_for(options.ending, "t", 0) == LATEST
@@ -63,7 +63,7 @@ def test_parts_have_a_number_or_a_size() -> None:
         SourceOptions.parse({"path": "x", "bytesPerTask": "5", "recordsPerTask": "5"})
 
 
-def test_topics_are_chosen() -> None:
+def test_source_options_choose_topics() -> None:
     there = ["b", "a", "orders-2", "orders"]
     assert SourceOptions.parse({"path": "x"}).choose(there) == ["a", "b", "orders", "orders-2"]
     assert SourceOptions.parse({"path": "x", "subscribe": "b, a,b"}).choose(there) == ["a", "b"]

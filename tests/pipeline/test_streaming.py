@@ -143,7 +143,7 @@ def test_an_error_without_causes_tells_its_own_text() -> None:
     assert brief_text(ValueError()) == "ValueError"
 
 
-def test_causes_are_told(spark: Any, tmp_path: Path) -> None:
+def test_stream_that_fails_tells_the_cause(spark: Any, tmp_path: Path) -> None:
     def fail(rows: Any, number: int) -> None:
         spark._jvm.java.io.FileReader("/nonesuch/file").read()
 

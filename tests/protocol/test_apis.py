@@ -6,7 +6,7 @@ import sys
 from odradek.protocol.apis import API_BY_KEY, API_BY_NAME
 
 
-def test_all_broker_apis() -> None:
+def test_apis_table_has_all_apis_of_brokers() -> None:
     assert len(API_BY_KEY) == len(API_BY_NAME) == 79
     assert all(spec.on_brokers for spec in API_BY_KEY.values())
 
@@ -20,7 +20,7 @@ def test_classes_belong_to_their_api() -> None:
             assert spec.flexible_from == message.FLEXIBLE_FROM
 
 
-def test_header_versions() -> None:
+def test_apis_have_kafkas_header_versions() -> None:
     produce, handshake, versions = (API_BY_NAME[name] for name in ("Produce", "SaslHandshake", "ApiVersions"))
     assert [produce.request_header_version(version) for version in (8, 9)] == [1, 2]
     assert [produce.response_header_version(version) for version in (8, 9)] == [0, 1]

@@ -87,7 +87,7 @@ def test_written_out_decoders_read_what_construct_reads(message: type[VersionedM
 @pytest.mark.parametrize("message", READ, ids=lambda message: message.__name__)
 @FEW
 @given(data=st.data())
-def test_reading_what_is_damaged(message: type[VersionedMessage], data: st.DataObject) -> None:
+def test_codecs_refuse_the_same_damaged_bytes(message: type[VersionedMessage], data: st.DataObject) -> None:
     version = data.draw(st.sampled_from(versions(message)))
     written, at_run_time = decoders(message, version)
     encoded = codec(message, version).encode(data.draw(instances(message, version)))

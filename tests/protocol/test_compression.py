@@ -132,7 +132,7 @@ def test_truncated_data_is_refused(codec: Codec) -> None:
         decompress(codec, packed[: len(packed) // 2])
 
 
-def test_codec_numbers() -> None:
+def test_codec_of_an_unknown_number_is_refused() -> None:
     assert [codec_of(0x30 | n) for n in range(5)] == list(Codec)
     for number in (5, 6, 7):
         with pytest.raises(CompressionError):
@@ -161,7 +161,7 @@ def test_what_follows_the_data_is_taken_as_a_real_broker_takes_it(codec: Codec, 
             decompress(codec, packed)
 
 
-def test_data_behind_data() -> None:
+def test_decompress_of_concatenated_frames_reads_as_java_does() -> None:
     """Observed likewise: only the first LZ4 frame counts; other codecs go on."""
     for codec in PACKED:
         expected = b"ab" * (1 if codec is Codec.LZ4 else 2)

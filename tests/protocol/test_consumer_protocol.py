@@ -42,7 +42,7 @@ def test_newer_versions_are_read_as_far_as_known() -> None:
     assert decode_subscription(newer) == (ConsumerProtocolSubscription(topics=["a"], rack_id="r"), 7)
 
 
-def test_assignment() -> None:
+def test_consumer_protocol_assignment_is_written_and_read() -> None:
     assignment = ConsumerProtocolAssignment(
         assigned_partitions=[AssignedPartitions(topic="g-grp", partitions=[0, 1])], user_data=b""
     )
@@ -54,7 +54,7 @@ def test_assignment() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x00", b"\xff\xff\x00\x00\x00\x00", b"\x00\x00\x00\x00\x00\x05"])
-def test_bad_data(data: bytes) -> None:
+def test_consumer_protocol_data_that_are_damaged_are_refused(data: bytes) -> None:
     for decode in (decode_subscription, decode_assignment):
         with pytest.raises(ProtocolError):
             decode(data)
@@ -63,7 +63,7 @@ def test_bad_data(data: bytes) -> None:
 @pytest.mark.parametrize(
     "data", [b"\0", b"\0\0\xff\xff\xff\xff", b"\xff\xff\0\0\0\0", b"\0\0\0\0\0\1\0\5ab", b"\0\0\0\0\0\1\0\1t"]
 )
-def test_data_of_no_consumer(data: bytes) -> None:
+def test_consumer_protocol_data_of_others_are_refused(data: bytes) -> None:
     for read in (subscribed_topics, assigned_partitions):
         with pytest.raises(ProtocolError):
             read(data)

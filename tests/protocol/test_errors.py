@@ -3,7 +3,7 @@ from __future__ import annotations
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 
 
-def test_the_table() -> None:
+def test_error_codes_have_kafkas_numbers() -> None:
     assert len(ErrorCode) == 138
     assert int(ErrorCode.NONE) == 0
     assert int(ErrorCode.UNKNOWN_SERVER_ERROR) == -1
@@ -19,7 +19,7 @@ def test_retriable_errors_are_kafkas() -> None:
     assert not ErrorCode.INVALID_TOPIC_EXCEPTION.retriable
 
 
-def test_kafka_error() -> None:
+def test_kafka_error_has_code_message_and_text() -> None:
     error = KafkaError(ErrorCode.INVALID_REQUEST, "why")
     assert (error.code, error.message, str(error)) == (ErrorCode.INVALID_REQUEST, "why", "INVALID_REQUEST: why")
     assert str(KafkaError(ErrorCode.INVALID_REQUEST)) == "INVALID_REQUEST"

@@ -75,7 +75,7 @@ def test_header_of_a_version_that_does_not_exist() -> None:
 
 
 @pytest.mark.parametrize("key", [-1, 4, 95, 999])
-def test_unknown_keys(key: int) -> None:
+def test_request_header_with_an_unknown_api_key_is_refused(key: int) -> None:
     with pytest.raises(ProtocolError, match=f"unknown API key {key}"):
         decode_request_header(key.to_bytes(2, "big", signed=True) + bytes(10))
     with pytest.raises(ProtocolError, match=f"unknown API key {key}"):

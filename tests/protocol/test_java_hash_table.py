@@ -48,5 +48,5 @@ def test_a_java_hash_table_grows_as_in_java() -> None:
     assert [slots_of_copy(n) for n in (0, 11, 12, 24)] == [16, 16, 32, 64]
 
 
-def test_texts() -> None:
+def test_java_set_of_texts_has_javas_order() -> None:
     assert in_set_order(["topic-1", "b", "a", "b"]) == ["a", "b", "topic-1"]

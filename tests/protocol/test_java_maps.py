@@ -73,7 +73,7 @@ def test_keys_are_put_in_once() -> None:
         ("\U0001f600", 1772899),
     ],
 )
-def test_the_hash_is_javas(text: str, value: int) -> None:
+def test_hash_of_text_is_javas(text: str, value: int) -> None:
     """Values from Java's documentation of the formula, and of well-known strings."""
     assert signed_hash_of_text(text) == value
     assert hash_of_text(text) == value % (1 << 32)

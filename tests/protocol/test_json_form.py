@@ -27,7 +27,7 @@ from tests.protocol.recordings import exchanges_of, recorded
 
 @pytest.mark.long
 @pytest.mark.parametrize("spec", API_BY_KEY.values(), ids=lambda spec: spec.name)
-def test_recorded_requests(spec: ApiSpec) -> None:
+def test_json_form_of_recorded_requests_is_kafkas(spec: ApiSpec) -> None:
     for exchange in exchanges_of(spec.name):
         frame = bytes.fromhex(exchange["request_hex"])
         header, start = decode_request_header(frame)
@@ -38,7 +38,7 @@ def test_recorded_requests(spec: ApiSpec) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("spec", API_BY_KEY.values(), ids=lambda spec: spec.name)
-def test_recorded_responses(spec: ApiSpec) -> None:
+def test_json_form_of_recorded_responses_is_kafkas(spec: ApiSpec) -> None:
     for exchange in exchanges_of(spec.name):
         if not exchange["response_hex"]:  # acks=0
             continue
@@ -68,7 +68,7 @@ def test_every_version_of_every_api_is_recorded() -> None:
     }
 
 
-def test_records_are_hex() -> None:
+def test_json_form_shows_records_as_hex() -> None:
     topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=1, records=[b"\x00", b"\xff"])])
     form = to_json(ProduceRequest(topic_data=[topic]), 9)
     assert form["topicData"][0]["partitionData"] == [{"index": 1, "records": "00ff"}]
@@ -91,7 +91,7 @@ def test_unknown_tagged_fields_survive() -> None:
 
 
 @pytest.mark.parametrize(("value", "form"), [(1.5, 1.5), (math.inf, "Infinity"), (-math.inf, "-Infinity")])
-def test_floats(value: float, form: Any) -> None:
+def test_json_form_of_floats_is_kafkas(value: float, form: Any) -> None:
     request = AlterClientQuotasRequest(entries=[EntryData(ops=[OpData(key="k", value=value)])])
     made = to_json(request, 1)
     assert made["entries"][0]["ops"][0]["value"] == form
@@ -111,7 +111,7 @@ def test_floats(value: float, form: Any) -> None:
         ({"topics": [], "allowAutoTopicCreation": True}, "no field allowAutoTopicCreation in this version"),
     ],
 )
-def test_forms_that_are_refused(form: Any, complaint: str) -> None:
+def test_json_form_that_is_malformed_is_refused(form: Any, complaint: str) -> None:
     with pytest.raises(ProtocolError, match=complaint):
         from_json(MetadataRequest, 0, form)
 
@@ -124,7 +124,7 @@ def test_forms_that_are_refused(form: Any, complaint: str) -> None:
         ({"unknownTaggedFields": [{"tag": 1}]}, "unknownTaggedFields"),
     ],
 )
-def test_values_that_are_refused(change: dict[str, Any], complaint: str) -> None:
+def test_json_form_with_values_out_of_range_is_refused(change: dict[str, Any], complaint: str) -> None:
     form = to_json(MetadataRequest(topics=[MetadataRequestTopic(name="t")]), 12)
     with pytest.raises(ProtocolError, match=complaint):
         from_json(MetadataRequest, 12, {**form, **change})

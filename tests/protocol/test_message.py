@@ -14,26 +14,26 @@ from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest
 from odradek.protocol.generated.messages.sync_group import SyncGroupResponse
 
 
-def test_lists_are_not_shared() -> None:
+def test_message_defaults_share_no_list() -> None:
     first, second = FetchResponse(), FetchResponse()
     first.responses.append(None)  # type: ignore[arg-type]
     assert second.responses == []
     assert FetchResponse().responses == []
 
 
-def test_structs_are_not_shared() -> None:
+def test_message_defaults_share_no_struct() -> None:
     first, second = PartitionData(), PartitionData()
     first.current_leader.leader_id = 5
     assert second.current_leader.leader_id == -1
 
 
-def test_null_and_empty_differ() -> None:
+def test_message_field_null_differs_from_empty() -> None:
     assert MetadataRequest().topics == []
     assert MetadataRequest(topics=None).topics is None
     assert MetadataRequest(topics=None) != MetadataRequest()
 
 
-def test_equality_and_repr() -> None:
+def test_message_has_equality_and_a_short_repr() -> None:
     topic = MetadataRequestTopic(name="t")
     assert topic == MetadataRequestTopic(name="t")
     assert topic != MetadataRequestTopic(name="u")

@@ -78,7 +78,7 @@ DUMP_NAMES: dict[type[KRaftControl], str] = {
 
 
 @pytest.mark.parametrize("name", [*LOGS, *SNAPSHOTS])
-def test_recorded_control_records(name: str) -> None:
+def test_kraft_control_records_are_read_as_recorded(name: str) -> None:
     expected = {offset: payload for offset, payload in dumped_records(name) if "type" not in payload}
     seen = 0
     for batch in iter_batches(metadata_file(name)):
@@ -114,11 +114,11 @@ def test_the_end_of_a_transaction_is_none_of_them() -> None:
 
 @pytest.mark.parametrize("value", [None, b"", b"\0", b"\0\x09", b"\0\0\0"])
 @pytest.mark.parametrize("kind", [ControlRecordType.LEADER_CHANGE, ControlRecordType.KRAFT_VOTERS])
-def test_damaged_values(kind: ControlRecordType, value: bytes | None) -> None:
+def test_kraft_control_record_with_a_damaged_value_is_refused(kind: ControlRecordType, value: bytes | None) -> None:
     with pytest.raises(InvalidRecordError):
         parse_kraft_control_record(Record(0, 0, b"\0\0" + int(kind).to_bytes(2, "big"), value))
 
 
-def test_a_damaged_key() -> None:
+def test_kraft_control_record_with_a_damaged_key_is_refused() -> None:
     with pytest.raises(InvalidRecordError):
         parse_kraft_control_record(Record(0, 0, b"\0\0\0", b"\0\0\0"))

@@ -40,7 +40,7 @@ def dump_name(class_name: str) -> str:
 
 
 @pytest.mark.parametrize("name", [*LOGS, *SNAPSHOTS])
-def test_recorded_records(name: str) -> None:
+def test_metadata_records_are_read_and_written_as_recorded(name: str) -> None:
     expected = {offset: payload for offset, payload in dumped_records(name) if "type" in payload}
     records = data_records(name)
     assert [record.offset for record in records] == list(expected)
@@ -59,7 +59,7 @@ def test_the_recordings_hold_most_types() -> None:
     assert len(types) >= 19
 
 
-def test_known_bytes() -> None:
+def test_metadata_record_has_known_bytes() -> None:
     assert encode_metadata_record(NoOpRecord()).hex() == "01" + "14" + "00" + "00"
     topic = TopicRecord(name="t", topic_id=ID)
     assert encode_metadata_record(topic).hex() == "010200" + "0274" + ID.hex() + "00"
@@ -132,6 +132,6 @@ def test_a_version_that_lacks_a_field_refuses_it() -> None:
         (b"\xff\xff\xff\xff\xff\xff", "frame version of a metadata record: variable-length integer"),
     ],
 )
-def test_damaged_records(value: bytes | None, message: str) -> None:
+def test_metadata_record_that_is_damaged_is_refused(value: bytes | None, message: str) -> None:
     with pytest.raises(MetadataRecordError, match=message):
         decode_metadata_record(value)

@@ -38,7 +38,7 @@ def without_re2(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("a{2,3}?", "aa", "a"),
     ],
 )
-def test_whole_texts_are_matched(pattern: str, matching: str, other: str | None) -> None:
+def test_pattern_matches_whole_texts(pattern: str, matching: str, other: str | None) -> None:
     pytest.importorskip("re2")
     compiled = compile_pattern(pattern)
     assert compiled.fullmatch(matching)

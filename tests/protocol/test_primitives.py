@@ -54,7 +54,7 @@ COMPACT_ARRAY = ListOf(COMPACT_LENGTH, INT16, nullable=True)
         (ListOf(INT32, STRING, nullable=False), ["a", "b"], b"\0\0\0\2\0\1a\0\1b"),
     ],
 )
-def test_values_and_bytes(construct: Construct, value: Any, encoded: bytes) -> None:
+def test_primitive_values_are_built_and_parsed(construct: Construct, value: Any, encoded: bytes) -> None:
     assert construct.build(value) == encoded
     assert construct.parse(encoded) == value
 
@@ -80,7 +80,7 @@ def test_bytes_that_are_not_utf8_are_read_with_a_replacement() -> None:
         (ListOf(INT32, INT16, nullable=False), b"\xff\xff\xff\xff", "null"),
     ],
 )
-def test_bytes_that_are_refused(construct: Construct, encoded: bytes, message: str) -> None:
+def test_primitive_bytes_that_are_malformed_are_refused(construct: Construct, encoded: bytes, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
         construct.parse(encoded)
 
@@ -98,6 +98,6 @@ def test_bytes_that_are_refused(construct: Construct, encoded: bytes, message: s
         (ListOf(INT32, STRING, nullable=True), ["a", None], r"\[1\]"),
     ],
 )
-def test_values_that_are_refused(construct: Construct, value: Any, message: str) -> None:
+def test_primitive_values_out_of_range_are_refused(construct: Construct, value: Any, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
         construct.build(value)

@@ -79,12 +79,12 @@ def test_two_transactions_of_one_producer_and_of_two_at_once() -> None:
     assert kept(log, [(2, 1), (1, 3), (1, 0)]) == [2, 4, 5, 6]
 
 
-def test_entries_may_carry_more() -> None:
+def test_aborted_transactions_carry_more_fields() -> None:
     transactions = AbortedTransactions([(1, 5, "later"), (2, 0, "now")])
     transactions.begin_up_to(3)
     assert transactions.on == {2: (2, 0, "now")}
 
 
-def test_markers() -> None:
+def test_is_abort_marker_tells_aborts_from_commits() -> None:
     assert is_abort_marker(marker(0, 1, commit=False))
     assert not is_abort_marker(marker(0, 1, commit=True))

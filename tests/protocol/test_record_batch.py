@@ -109,14 +109,14 @@ def test_what_a_real_broker_stored_is_read() -> None:
     assert seen == set(Codec)
 
 
-def test_the_attribute_bits() -> None:
+def test_record_batch_attributes_are_kafkas_bits() -> None:
     bits = (CODEC_MASK, TIMESTAMP_TYPE_FLAG, TRANSACTIONAL_FLAG, CONTROL_FLAG, DELETE_HORIZON_FLAG)
     assert bits == (0x07, 0x08, 0x10, 0x20, 0x40)
     batch = parse_batch(simple(b"v", transactional=True, control=True, codec=Codec.ZSTD))
     assert batch.attributes == 0x34
 
 
-def test_log_append_time() -> None:
+def test_record_batch_with_log_append_time_gives_it_to_all_records() -> None:
     raw = simple(b"a", b"b", timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time_ms=77)
     batch = parse_batch(raw)
     assert batch.timestamp_type is TimestampType.LOG_APPEND_TIME
@@ -193,7 +193,7 @@ def test_iterating_stops_at_a_cut_off_batch() -> None:
     assert list(iter_batches(b"")) == []
 
 
-def test_unknown_codecs_are_refused() -> None:
+def test_record_batch_with_an_unknown_codec_is_refused() -> None:
     raw = bytearray(simple(b"v"))
     raw[22] |= 5
     with pytest.raises(CompressionError, match="codec 5") as caught:
@@ -201,7 +201,7 @@ def test_unknown_codecs_are_refused() -> None:
     assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_sequences_wrap() -> None:
+def test_next_sequence_wraps_round_to_zero() -> None:
     assert next_sequence(MAX_SEQUENCE, 1) == 0
     assert next_sequence(MAX_SEQUENCE - 1, 3) == 1
 

@@ -130,7 +130,7 @@ def test_a_header_name_that_is_no_utf8_is_readable() -> None:
 
 @given(st.lists(contents, max_size=20).map(numbered))
 @settings(max_examples=examples(60))
-def test_the_keys_of_records(records: list[Record]) -> None:
+def test_iter_keys_tells_keys_and_whether_there_is_a_value(records: list[Record]) -> None:
     body = encode_records(records, 0, 0)
     assert list(iter_keys(body, len(records))) == [(r.offset, r.key, r.value is not None) for r in records]
 

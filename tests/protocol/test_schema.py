@@ -121,6 +121,6 @@ def test_most_messages_are_compared() -> None:
     ("text", "inside", "outside"),
     [("3+", [3, 4, 99], [0, 2]), ("0-12", [0, 12], [13]), ("4", [4], [3, 5]), ("none", [], [0, 1])],
 )
-def test_version_ranges(text: str, inside: list[int], outside: list[int]) -> None:
+def test_versions_of_a_field_contain_their_range(text: str, inside: list[int], outside: list[int]) -> None:
     assert all(version in Versions(text) for version in inside)
     assert not any(version in Versions(text) for version in outside)

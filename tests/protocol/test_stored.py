@@ -30,7 +30,7 @@ from odradek.protocol.stored import (
 from tests.protocol.recordings import recorded
 
 
-def test_recorded_records() -> None:
+def test_stored_records_are_read_and_written_as_recorded() -> None:
     types = set()
     for record in recorded("coordinator_records"):
         key_bytes = bytes.fromhex(record["key_hex"])
@@ -60,7 +60,7 @@ def dumped(form: dict[str, Any]) -> dict[str, Any]:
     return form
 
 
-def test_known_bytes() -> None:
+def test_stored_record_has_known_bytes() -> None:
     key = OffsetCommitKey(group="g", topic="t", partition=2)
     assert encode_record_key(key).hex() == "0001" + "000167" + "000174" + "00000002"
     value = OffsetCommitValue(offset=5, metadata="m", commit_timestamp=7)
@@ -103,7 +103,7 @@ def test_transaction_and_share_records() -> None:
     )
 
 
-def test_bad_records() -> None:
+def test_stored_record_that_is_damaged_is_refused() -> None:
     with pytest.raises(UnknownRecordTypeError, match="99 is not a record type of the group coordinator"):
         decode_group_record(b"\x00\x63", None)
     for key, value in ((b"", None), (b"\x00", None), (b"\x00\x01\x00", None)):

@@ -30,6 +30,6 @@ def test_new_ones_are_of_version_4() -> None:
 @pytest.mark.parametrize(
     "text", ["", "AAAA", "A" * 21, "A" * 23, "ABKkhKcESWeFeOXEZl77+w", "ABKkhKcESWeFeOXEZl77 w", "ü" * 22]
 )
-def test_what_is_none(text: str) -> None:
+def test_uuid_text_that_is_malformed_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a UUID"):
         uuid_from_text(text)

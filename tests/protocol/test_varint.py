@@ -9,7 +9,7 @@ from odradek.protocol.varint import encode_tagged_section, encode_uvarint, read_
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_varints_come_back(value: int) -> None:
+def test_uvarint_is_written_and_read(value: int) -> None:
     encoded = encode_uvarint(value)
     assert read_uvarint(b"." + encoded + b".", 1) == (value, 1 + len(encoded))
 
@@ -17,12 +17,12 @@ def test_varints_come_back(value: int) -> None:
 @pytest.mark.parametrize(
     ("value", "encoded"), [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (2**32 - 1, "ffffffff0f")]
 )
-def test_known_encodings(value: int, encoded: str) -> None:
+def test_uvarint_has_known_encodings(value: int, encoded: str) -> None:
     assert encode_uvarint(value).hex() == encoded
 
 
 @pytest.mark.parametrize("value", [-1, 2**32])
-def test_out_of_range(value: int) -> None:
+def test_uvarint_out_of_range_is_refused(value: int) -> None:
     with pytest.raises(ProtocolError):
         encode_uvarint(value)
 
@@ -34,7 +34,7 @@ def test_too_long_and_cut_off() -> None:
         read_uvarint(b"\x80\x80", 0)
 
 
-def test_compact_lengths() -> None:
+def test_compact_length_is_one_less_than_its_varint() -> None:
     assert read_compact_length(b"\x00", 0) == (-1, 1)
     assert read_compact_length(b"\x01", 0) == (0, 1)
     assert read_compact_length(b"\xff\xff\xff\xff\x0f", 0)[0] == -1

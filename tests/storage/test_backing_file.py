@@ -133,7 +133,7 @@ def test_room_may_be_given_back_later() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 3, 1000])
-def test_short_writes_are_continued(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+def test_backing_file_continues_short_writes(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     file = temporary_file()
     write_some = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda fd, data, at: write_some(fd, data[:most], at))
@@ -183,7 +183,7 @@ def test_a_reader_does_not_move_what_is_being_written() -> None:
 
 
 @pytest.mark.usefixtures("without_positions")
-def test_a_pool_works_there() -> None:
+def test_chunk_pool_works_in_a_backing_file() -> None:
     pool = ChunkPool(2 << 20)
     stores = [filled(pool, [size] * (4_000_000 // size)) for size in (300, 200_000)]
     settle(pool)

@@ -71,7 +71,7 @@ def test_reads_of_one_segment_fail(log: PartitionLog) -> None:
     assert read(log, 0)
 
 
-def test_syncs_fail(log: PartitionLog) -> None:
+def test_broken_log_fails_its_syncs(log: PartitionLog) -> None:
     append(log)
     break_log(log, Breakage("sync", lambda: None))
     append(log)

@@ -81,7 +81,7 @@ def test_offsets_go_there_and_back() -> None:
         (bytes(50), "line 1: version"),
     ],
 )
-def test_what_is_no_checkpoint(data: bytes, message: str) -> None:
+def test_checkpoint_file_that_is_malformed_is_refused(data: bytes, message: str) -> None:
     """Kafka's own reader refuses each of these."""
     with pytest.raises(CheckpointFormatError, match=message):
         parse_offsets(data)
@@ -142,7 +142,7 @@ def test_kafkas_snapshots_are_written_as_kafka_wrote_them(kafka_log_dir: Path) -
         assert format_snapshot(producers) == data, path
 
 
-def test_what_a_snapshot_says(kafka_log_dir: Path) -> None:
+def test_producer_snapshot_of_kafka_is_read(kafka_log_dir: Path) -> None:
     states = parse_snapshot((kafka_log_dir / "d-txn-0" / f"{55:020d}.snapshot").read_bytes())
     [open_one] = [state for state in states if state.current_txn_first_offset is not None]
     assert open_one.current_txn_first_offset == 53

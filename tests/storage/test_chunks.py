@@ -57,7 +57,7 @@ def test_the_limit_holds_and_nothing_is_lost(size: int, limit: int) -> None:
     assert pool.held == 0
 
 
-def test_the_oldest_move_first() -> None:
+def test_chunk_pool_moves_the_oldest_to_files_first() -> None:
     pool = ChunkPool(4 * MB)
     old, _ = filled(pool, [200] * (2 * MB // 200))
     young = [filled(pool, [200] * 1000)[0] for _ in range(14)]
@@ -131,7 +131,7 @@ def test_readers_of_a_twin_leave_the_pool_alone() -> None:
 
 
 @linux
-def test_readers_make_nobody_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunk_pool_readers_make_nobody_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     with held_disk(monkeypatch):
         pool = ChunkPool(100 * MB, least_slack=4 * MB)
         stores = [filled(pool, [900 * KB])[0] for _ in range(60)]

@@ -73,7 +73,7 @@ def test_the_latest_value_of_each_key_stays_with_its_offset() -> None:
     assert [b.base_offset for b in iter_batches(log.read(2, max_bytes=1 << 20, up_to_offset=10).parts)] == [7, 8, 9]
 
 
-def test_the_active_segment_stays() -> None:
+def test_compaction_leaves_the_active_segment() -> None:
     log = compacted()
     for _ in range(5):
         put(log)
@@ -89,7 +89,7 @@ def test_nothing_is_compacted_without_the_policy() -> None:
     assert compact(log, NOW, force=True) is None
 
 
-def test_the_dirty_ratio_decides() -> None:
+def test_compaction_waits_for_the_dirty_ratio() -> None:
     log = compacted(min_cleanable_dirty_ratio=0.6)
     for i in range(6):
         put(log, (b"k%d" % i, b"v"))
@@ -103,7 +103,7 @@ def test_the_dirty_ratio_decides() -> None:
     assert compact(log, NOW, force=True) is not None
 
 
-def test_the_lags_decide() -> None:
+def test_compaction_waits_for_the_lags() -> None:
     log = compacted(min_compaction_lag_ms=1000, min_cleanable_dirty_ratio=0.0)
     put(log, (b"k", b"1"))
     log.roll(NOW)
@@ -223,7 +223,7 @@ Write = tuple[int, int, bool, bool]  # producer (0: none), key, tombstone, ends 
     st.data(),
 )
 @settings(max_examples=examples(80), deadline=None)
-def test_readers_cannot_tell(writes: list[Write], passes: list[int], data: st.DataObject) -> None:
+def test_compaction_is_not_seen_by_readers(writes: list[Write], passes: list[int], data: st.DataObject) -> None:
     """The last committed value of every key is the same with and without compactions in between."""
     logs = [compacted(delete_retention_ms=0, min_cleanable_dirty_ratio=0.0), compacted()]
     sequences = [0, 0, 0]

@@ -295,7 +295,7 @@ def test_transactions_come_back_as_they_were(tmp_path: Path) -> None:
 # --- a failing medium -------------------------------------------------------------------------------------------------
 
 
-def test_short_writes_are_continued(tmp_path: Path) -> None:
+def test_disk_backend_continues_short_writes(tmp_path: Path) -> None:
     fs = FaultyFileSystem()
     fs.short_writes = True
     backend = open_backend(tmp_path, fs)

@@ -167,7 +167,7 @@ def test_what_is_large_is_sent_by_the_files_descriptor(path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("sealed", [False, True])
-def test_a_tail_is_cut(path: Path, sealed: bool) -> None:
+def test_disk_segment_store_cuts_its_tail(path: Path, sealed: bool) -> None:
     store = DiskBatchStore(FaultyFileSystem(), path, 0)
     for number in range(3):
         store.append(batch(b"v"), number, 0)

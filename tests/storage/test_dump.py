@@ -156,7 +156,7 @@ def test_a_record_that_is_none_is_shown_with_its_error(tmp_path: Path) -> None:
     assert (record["value"], record["error"]) == ("016300", "99 is not a type of metadata record")
 
 
-def test_names_of_types() -> None:
+def test_dump_names_types_of_metadata_records() -> None:
     assert type_name("NoOpRecord") == "NO_OP_RECORD"
     assert type_name("ClearElrRecord") == "CLEAR_ELR_RECORD"
 

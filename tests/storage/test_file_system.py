@@ -66,7 +66,9 @@ def test_a_file_that_takes_nothing_is_an_error(tmp_path: Path, fs: FileSystem, m
         lambda fs, path: fs.remove_directory(path),
     ],
 )
-def test_errors_name_the_file(fs: FileSystem, tmp_path: Path, call: Callable[[FileSystem, Path], object]) -> None:
+def test_file_system_error_names_the_file(
+    fs: FileSystem, tmp_path: Path, call: Callable[[FileSystem, Path], object]
+) -> None:
     path = tmp_path / "missing"
     with pytest.raises(StorageError, match=f"{path}: {os.strerror(errno.ENOENT)}") as caught:
         call(fs, path)

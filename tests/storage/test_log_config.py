@@ -12,7 +12,7 @@ from odradek.storage.log_config import LogConfig
 WEEK = 7 * 86_400_000
 
 
-def test_defaults_are_kafkas() -> None:
+def test_log_config_defaults_are_kafkas() -> None:
     config = LogConfig()
     assert (config.segment_bytes, config.segment_ms, config.segment_index_bytes) == (1 << 30, WEEK, 10 << 20)
     assert (config.retention_bytes, config.retention_ms, config.max_message_bytes) == (-1, WEEK, 1_048_588)

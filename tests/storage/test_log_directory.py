@@ -47,7 +47,7 @@ def test_only_a_few_names_are_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("below", [".", "logs", "logs/data"])
-def test_a_file_is_refused(tmp_path: Path, below: str) -> None:
+def test_log_directory_that_is_a_file_is_refused(tmp_path: Path, below: str) -> None:
     file = tmp_path / "notes"
     file.write_text("x")
     with pytest.raises(StorageError, match=f"{file}: a file is there, the data directory must be a folder"):

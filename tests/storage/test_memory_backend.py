@@ -29,7 +29,7 @@ from tests.storage.logs import NOW, make_log
     st.data(),
 )
 @settings(max_examples=examples(60), deadline=None)
-def test_any_range_reads_back(sizes: list[int], data: st.DataObject) -> None:
+def test_memory_store_reads_any_range_back(sizes: list[int], data: st.DataObject) -> None:
     store = MemoryBatchStore()
     model = b""
     for i, size in enumerate(sizes):
@@ -60,7 +60,7 @@ def test_many_small_batches_are_few_views() -> None:
     assert len(store.read(3_000_000, 1 << 20)) <= 2
 
 
-def test_views_are_read_only() -> None:
+def test_memory_store_gives_read_only_views() -> None:
     store = MemoryBatchStore()
     store.append(bytes(100), 0, 0)
     view = store.read(0, 100)[0]

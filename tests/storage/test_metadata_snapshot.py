@@ -41,7 +41,7 @@ STATIC, EMPTY, DYNAMIC = SNAPSHOTS
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
-def test_reads_what_kafka_wrote(name: str) -> None:
+def test_metadata_snapshot_of_kafka_is_read(name: str) -> None:
     snapshot = parse_metadata_snapshot(metadata_file(name))
     expected = [payload["data"] for _, payload in dumped_records(name) if "type" in payload]
     assert [to_json(record, record_version(record)) for record in snapshot.records] == expected
@@ -78,7 +78,7 @@ def test_writes_the_batches_that_kafka_writes(name: str) -> None:
         assert ours.is_crc_valid
 
 
-def test_the_bootstrap_records() -> None:
+def test_bootstrap_checkpoint_of_kafka_is_read() -> None:
     records = list(parse_metadata_snapshot(metadata_file(BOOTSTRAP)).records)
     assert records[0] == FeatureLevelRecord("metadata.version", 30)
     assert len(records) == 6
@@ -119,7 +119,7 @@ def test_a_snapshot_with_its_voters_comes_back() -> None:
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
-def test_names() -> None:
+def test_metadata_snapshot_names_are_written_and_read() -> None:
     name = "00000000000000000158-0000000005.checkpoint"
     assert parse_snapshot_name(name) == SnapshotId(158, 5)
     assert SnapshotId(158, 5).file_name == name
@@ -127,7 +127,7 @@ def test_names() -> None:
         assert parse_snapshot_name(other) is None
 
 
-def test_the_newest_snapshot(tmp_path: Path) -> None:
+def test_newest_metadata_snapshot_is_found(tmp_path: Path) -> None:
     assert newest_snapshot(tmp_path) is None
     for name in ("00000000000000000158-0000000005.checkpoint", "00000000000000000020-0000000006.checkpoint", "x"):
         (tmp_path / name).touch()
@@ -165,7 +165,7 @@ def test_a_damaged_snapshot_is_refused(tmp_path: Path, kind: str) -> None:
     assert (caught.value.code, caught.value.path) == (ErrorCode.KAFKA_STORAGE_ERROR, str(path))
 
 
-def test_every_cut_is_refused() -> None:
+def test_metadata_snapshot_that_is_cut_is_refused() -> None:
     whole = metadata_file(EMPTY)
     for size in range(len(whole)):
         with pytest.raises((ProtocolError, CorruptDataError)):

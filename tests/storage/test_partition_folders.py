@@ -271,7 +271,7 @@ BEFORE = {"t-0": [file_name(0, LOG)], "u-1": [file_name(1, LOG)], "v-2": [file_n
 AFTER = {"t-0": [LEADER_EPOCHS], "v-2": [file_name(2, LOG)], "w-0": [LEADER_EPOCHS]}
 
 
-def test_folders_and_checkpoints_change(three: DiskBackend) -> None:
+def test_partition_folder_changes_reach_the_checkpoints(three: DiskBackend) -> None:
     execute_restore(three, marked(three))
     assert found(three) == AFTER
     offsets = (LOG_START_OFFSETS, RECOVERY_POINTS, CLEANER_OFFSETS)

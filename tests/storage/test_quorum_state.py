@@ -63,7 +63,7 @@ def test_no_voters_are_null_or_absent() -> None:
         (b'{"data_version":1,"leaderEpoch":1,"leaderId":0,"votedId":-1,"votedDirectoryId":"x"}', "not a UUID"),
     ],
 )
-def test_damage_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
+def test_quorum_state_file_that_is_damaged_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(CheckpointFormatError, match=message):
         parse_quorum_state(data)
     (tmp_path / QUORUM_STATE).write_bytes(data)

@@ -94,7 +94,7 @@ def test_a_tail_is_cut_as_kafka_cuts_it(tmp_path: Path, name: str, caplog: pytes
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*TAILS, *STOPS_KAFKA])
-def test_dump_shows_every_tail(tmp_path: Path, name: str) -> None:
+def test_dump_shows_every_damaged_tail(tmp_path: Path, name: str) -> None:
     path = written(tmp_path)
     append_tail(path, (TAILS | STOPS_KAFKA)[name])
     items = list(dump(path))

@@ -14,7 +14,7 @@ sizes = st.lists(st.integers(0, 300), min_size=1, max_size=40)
 
 @given(sizes, st.sampled_from([0, 100, 1000, 4096]), st.data())
 @settings(max_examples=examples(60), deadline=None)
-def test_positions_and_boundaries(lengths: list[int], interval: int, data: st.DataObject) -> None:
+def test_segment_finds_positions_and_ends_of_batches(lengths: list[int], interval: int, data: st.DataObject) -> None:
     log = make_log(index_interval_bytes=interval)
     for i, length in enumerate(lengths):
         put(log, *[(b"k", bytes(length))] * (1 + i % 3))

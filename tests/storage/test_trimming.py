@@ -257,7 +257,7 @@ def test_who_stops_tiering_loses_what_is_tiered() -> None:
     assert offsets(log) == (8, 8, -1)
 
 
-def test_a_tier_that_forgets() -> None:
+def test_log_with_a_tier_that_forgets_answers_from_its_records() -> None:
     log = tiered(local_retention_bytes=0, retention_bytes=0, remote_storage_keeps=False)
     copy_to_tier(log)
     apply_retention(log, NOW)

@@ -290,7 +290,7 @@ def test_timestamps_are_looked_at_before_the_offsets_of_compressed_records() -> 
     assert code_of(old, LogConfig()) == -1
 
 
-def test_a_length_that_overflows() -> None:
+def test_append_of_a_record_whose_length_overflows_is_refused() -> None:
     one = bytearray(build_batch([Record(0, NOW, b"k", b"v", ())]))
     one[8:12] = b"\x7f\xff\xff\xff"
     with pytest.raises(RecordsRefused) as refused:

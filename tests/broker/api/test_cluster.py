@@ -228,7 +228,7 @@ KRAFT_0 = "Cluster doesn't support {} voter because the kraft.version feature is
 
 
 @pytest.mark.parametrize("broker_id", [99, -1])
-def test_an_unknown_broker(broker_id: int) -> None:
+def test_unregister_broker_of_an_unknown_broker_is_refused(broker_id: int) -> None:
     answer = ask(Cluster(), UnregisterBrokerRequest(broker_id))
     assert answer.error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
     assert answer.error_message == f"Broker ID {broker_id} is not currently registered"
@@ -283,7 +283,7 @@ WRONG_CLUSTER = ("INCONSISTENT_CLUSTER_ID", 'The given id "wrong" doesn\'t match
 
 @pytest.mark.parametrize("version", [0, 1])
 @pytest.mark.parametrize("kraft_version", [0, 1])
-def test_adding_a_voter(version: int, kraft_version: int) -> None:
+def test_add_raft_voter_is_refused_with_kafkas_texts(version: int, kraft_version: int) -> None:
     def told(cluster_id: str | None, voter: int, directory: bytes, listeners: list[Listener]) -> tuple[str, str]:
         request = AddRaftVoterRequest(cluster_id, 1000, voter, directory, listeners)
         return refusal(request, version, kraft_version=kraft_version)
@@ -316,7 +316,7 @@ def test_adding_a_voter(version: int, kraft_version: int) -> None:
     )
 
 
-def test_removing_a_voter() -> None:
+def test_remove_raft_voter_is_refused_with_kafkas_texts() -> None:
     def told(cluster_id: str | None, voter: int, directory: bytes, *, kraft_version: int = 1) -> tuple[str, str]:
         return refusal(RemoveRaftVoterRequest(cluster_id, voter, directory), kraft_version=kraft_version)
 

@@ -220,7 +220,7 @@ def test_each_node_describes_its_own_values() -> None:
 # -- What a node's place in the cluster says of its configs.
 
 
-def test_a_plain_node() -> None:
+def test_describe_configs_of_a_node_without_configs_tells_its_own_listeners_and_roles() -> None:
     cluster = Cluster(nodes=2)
     cluster.nodes[2].first.port = 9093
     assert own_configs(cluster.nodes[2]) == {

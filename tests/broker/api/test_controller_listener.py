@@ -88,7 +88,7 @@ def test_an_older_and_a_newer_release_list_their_own() -> None:
     assert listed["4.3"][80] == (0, 1)
 
 
-def test_who_the_controllers_are(broker: KafkaBroker) -> None:
+def test_describe_cluster_at_a_controller_tells_the_controllers(broker: KafkaBroker) -> None:
     ports = {number: node.all_endpoints[0].port for number, node in broker.cluster.separate.items()}
     for node_id in ports:
         told = ask(broker, node_id, DescribeClusterRequest(endpoint_type=2))
@@ -179,7 +179,7 @@ def test_loggers_are_the_nodes_own(broker: KafkaBroker) -> None:
     assert altered(broker, FOLLOWER, LOGGER, "3001", name, None) == (0, None)
 
 
-def test_configs_are_replaced(broker: KafkaBroker) -> None:
+def test_alter_configs_at_a_controller_replaces_dynamic_configs(broker: KafkaBroker) -> None:
     def replaced(node_id: int, kind: int, name: str, **configs: str) -> tuple[int, Any]:
         given = [alter_configs.AlterableConfig(key.replace("_", "."), text) for key, text in configs.items()]
         resource = alter_configs.AlterConfigsResource(kind, name, given)
@@ -217,7 +217,7 @@ def test_only_the_active_controller_changes_metadata(broker: KafkaBroker) -> Non
     assert (answer.error_code, answer.error_message) == (code, "This is not the correct controller for this cluster.")
 
 
-def test_what_every_controller_answers(broker: KafkaBroker) -> None:
+def test_apis_that_every_controller_answers_are_not_forwarded(broker: KafkaBroker) -> None:
     for node_id in (LEADER, FOLLOWER):
         assert ask(broker, node_id, ListPartitionReassignmentsRequest()).error_code == 0
         acls = ask(broker, node_id, DescribeAclsRequest(1, None, 3, None, None, 1, 1))

@@ -252,7 +252,7 @@ def test_before_the_log_there_is_nothing_to_compare(cluster: Cluster) -> None:
 # -- followers
 
 
-def test_a_follower_is_served(cluster: Cluster) -> None:
+def test_fetch_of_a_follower_is_served_up_to_the_log_end(cluster: Cluster) -> None:
     assert len(fetch(cluster, 1, 0, replica=2, rack="b").records) > 0
     assert error(fetch(cluster, 1, 5, replica=2)) == "NONE"
     assert error(fetch(cluster, 1, 6, replica=2)) == "OFFSET_OUT_OF_RANGE"
@@ -504,7 +504,7 @@ def test_read_uncommitted_reads_all(filled_plane: DataPlane) -> None:
 # -- leaders and epochs
 
 
-def test_leader_epochs_are_checked(filled_plane: DataPlane) -> None:
+def test_fetch_in_another_leader_epoch_is_refused(filled_plane: DataPlane) -> None:
     data = one(filled_plane.fetch({"a": 0}, current_leader_epoch=9))
     assert shape(data) == (ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1, -1)
     assert offsets_of(one(filled_plane.fetch({"a": 0}, current_leader_epoch=0)))

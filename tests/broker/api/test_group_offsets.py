@@ -97,7 +97,7 @@ def test_everything_is_listed_in_the_order_of_the_first_commits(plane: DataPlane
     assert [row.partition_index for row in topic.partitions] == [1, 0]
 
 
-def test_fetching_by_id(plane: DataPlane) -> None:
+def test_offset_fetch_by_topic_id_answers_unknown_ids_apart(plane: DataPlane) -> None:
     commit(plane, ("t", [1]))
     topic = plane.cluster.topics.get("t")
     assert topic is not None

@@ -202,7 +202,7 @@ def test_many_partitions_are_opened_one_after_the_other() -> None:
     assert all(partition.opened for partition in plane.cluster.topics.by_name("a").partitions)
 
 
-def test_only_the_leader_answers() -> None:
+def test_list_offsets_is_answered_by_the_leader_only() -> None:
     plane = DataPlane(nodes=2)
     plane.cluster.create_topic("r", assignments={0: [2]})
     assert ask(plane, -1, topic="r", node=1)[0] == ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -223,7 +223,7 @@ def epoch_end(
 
 
 @pytest.mark.parametrize("version", [2, 3, 4])
-def test_where_epochs_end(plane: DataPlane, version: int) -> None:
+def test_offset_for_leader_epoch_tells_where_epochs_end(plane: DataPlane, version: int) -> None:
     assert epoch_end(plane, 0, version=version) == (0, 0, 3)
     assert epoch_end(plane, 0, current=0, version=version) == (0, 0, 3)
     assert epoch_end(plane, 7, version=version) == (0, -1, -1)

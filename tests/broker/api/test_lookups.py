@@ -27,14 +27,14 @@ from tests.fakes.data_plane import DataPlane
 from tests.fakes.nodes import set_node_up
 
 
-def test_the_partition_of_that_number() -> None:
+def test_find_partition_finds_the_partition_of_a_number() -> None:
     plane = DataPlane(topics={"a": 3})
     context = plane.context(ListOffsetsRequest(), 1)
     assert find_partition(context, "a", 2) is plane.cluster.topics.get("a").partitions[2]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("topic", "index"), [("nope", 0), ("a", 3), ("a", -1)])
-def test_others_are_unknown(topic: str, index: int) -> None:
+def test_find_partition_of_an_unknown_topic_or_number_is_refused(topic: str, index: int) -> None:
     plane = DataPlane(topics={"a": 3})
     with pytest.raises(KafkaError) as caught:
         find_partition(plane.context(ListOffsetsRequest(), 1), topic, index)
@@ -98,7 +98,7 @@ def test_of_separate_controllers_a_broker_that_is_up_is_told() -> None:
     assert told_controller(asked(cluster, 2)) == -1
 
 
-def test_only_the_leader_leads() -> None:
+def test_check_leads_refuses_other_controllers() -> None:
     cluster = Cluster(nodes=2)
     check_leads(asked(cluster, 1))
     for why, told in ((None, None), ("not {}", "not 1")):

@@ -214,7 +214,7 @@ def described(cluster: Cluster, names: list[str], limit: int = 2000, cursor: Cur
         ([], 9, Cursor("aa", 0), [("b", 0, [0])], None),
     ],
 )
-def test_pages_of_partitions(
+def test_describe_topic_partitions_goes_page_by_page(
     cluster: Cluster, names: list[str], limit: int, cursor: Cursor | None, topics: Any, following: Any
 ) -> None:
     assert described(cluster, names, limit, cursor) == (topics, following)

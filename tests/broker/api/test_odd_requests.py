@@ -31,7 +31,7 @@ def told(release: str) -> Answers:
     return answers
 
 
-def test_the_same_was_asked(told: Answers) -> None:
+def test_odd_requests_are_those_of_the_recording(told: Answers) -> None:
     def labels(answers: Answers) -> dict[str, list[str]]:
         return {api: [what for what, _ in steps] for api, steps in answers.items()}
 

@@ -140,7 +140,7 @@ def test_produce_to_an_unknown_topic_or_partition_is_refused(plane: DataPlane) -
 
 
 @pytest.mark.parametrize("acks", [2, -2, 32767])
-def test_other_acks_are_refused(plane: DataPlane, acks: int) -> None:
+def test_produce_with_other_acks_is_refused(plane: DataPlane, acks: int) -> None:
     assert shape(plane.produce("a", 1, acks=acks)) == (ErrorCode.INVALID_REQUIRED_ACKS, -1, -1, -1)
 
 
@@ -150,7 +150,7 @@ def test_the_number_of_batches_is_looked_at_before_acks(plane: DataPlane, batche
     assert shape(answer) == (ErrorCode.INVALID_RECORD, -1, -1, -1)
 
 
-def test_a_batch_too_large(plane: DataPlane) -> None:
+def test_produce_of_a_batch_above_max_message_bytes_is_refused(plane: DataPlane) -> None:
     plane.topic("small", max_message_bytes="100")
     assert shape(plane.produce("small", plane.batch(size=500))) == (ErrorCode.MESSAGE_TOO_LARGE, -1, -1, -1)
 
@@ -167,7 +167,7 @@ def test_a_keyless_record_on_a_compacted_topic(plane: DataPlane) -> None:
     )
 
 
-def test_zstd_needs_version_7(plane: DataPlane) -> None:
+def test_produce_with_zstd_before_version_7_is_refused(plane: DataPlane) -> None:
     packed = plane.batch(codec=Codec.ZSTD)
     assert shape(plane.produce("a", packed, version=6)) == (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, -1, -1, -1)
     assert shape(plane.produce("a", packed, version=7)) == (0, 0, -1, 0)

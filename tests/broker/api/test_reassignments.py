@@ -55,7 +55,7 @@ def elected(cluster: Cluster, kind: int, asked: list[TopicPartitions] | None) ->
     ]
 
 
-def test_preferred_leaders_come_back(cluster: Cluster) -> None:
+def test_elect_leaders_gives_preferred_leaders_back(cluster: Cluster) -> None:
     set_node_up(cluster, 1, False)
     set_node_up(cluster, 1, True)
     topic = cluster.topics.get("a")
@@ -222,7 +222,7 @@ def test_a_node_that_is_down_gets_its_replica_when_it_is_back(cluster: Cluster) 
         ("nope", 0, [1], "Unable to find a topic named nope."),
     ],
 )
-def test_reassignments_that_cannot_be(
+def test_alter_partition_reassignments_to_impossible_replicas_is_refused(
     cluster: Cluster, topic: str, index: int, replicas: list[int], error: str
 ) -> None:
     unknown = error.startswith("Unable")

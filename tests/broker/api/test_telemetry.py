@@ -105,7 +105,7 @@ def test_telemetry_max_bytes_is_obeyed() -> None:
         assert client.request(push).error_code == ErrorCode.TELEMETRY_TOO_LARGE
 
 
-def test_subscriptions_from_python() -> None:
+def test_subscribe_client_metrics_checks_configs_as_kafka_does() -> None:
     with KafkaBroker() as broker:
         broker.subscribe_client_metrics("all", {"metrics": ["org.a", "org.b"], "interval.ms": 1000})
         with WireClient.at(broker.bootstrap_servers) as client:

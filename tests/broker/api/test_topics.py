@@ -52,7 +52,7 @@ def test_each_topic_has_its_own_outcome() -> None:
     assert [known.name for known in cluster.topics] == ["a"]
 
 
-def test_a_partition_assigned_twice() -> None:
+def test_create_topics_with_a_partition_assigned_twice_is_refused() -> None:
     assignments = [CreatableReplicaAssignment(0, [1]), CreatableReplicaAssignment(0, [1])]
     [made] = ask(Cluster(), CreateTopicsRequest([CreatableTopic("a", -1, -1, assignments)])).topics
     assert made.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
@@ -101,14 +101,14 @@ def test_deletion_by_name_and_id_at_once(
     assert [known.name for known in cluster.topics] == list(left)
 
 
-def test_deletion_of_unknown_ids() -> None:
+def test_delete_topics_of_unknown_ids_is_refused() -> None:
     states = [DeleteTopicState(None, ONE_ID), DeleteTopicState(None, OTHER_ID), DeleteTopicState(None, OTHER_ID)]
     response = ask(Cluster(), DeleteTopicsRequest(states, timeout_ms=1000))
     assert {(each.topic_id, each.error_code) for each in response.responses} == {(ONE_ID, 100), (OTHER_ID, 42)}
 
 
 @pytest.mark.parametrize(("version", "code"), [(1, 42), (2, 42), (3, 73), (5, 73)])
-def test_deletion_can_be_forbidden(version: int, code: int) -> None:
+def test_delete_topics_is_refused_where_deletion_is_disabled(version: int, code: int) -> None:
     cluster = Cluster(config={"delete.topic.enable": "false"})
     cluster.create_topic("a")
     response = ask(cluster, DeleteTopicsRequest([], ["a"], timeout_ms=1000), version)

@@ -77,7 +77,7 @@ def test_a_broker_config_of_a_wrong_value_is_refused(values: dict[str, Any], why
     assert str(refused.value) == why
 
 
-def test_python_values_are_taken() -> None:
+def test_broker_config_takes_python_values() -> None:
     config = BrokerConfig({"num.partitions": 3, "auto.create.topics.enable": False, "log.cleanup.policy": ["compact"]})
     assert config.get_int("num.partitions") == 3
     assert config.get_bool("auto.create.topics.enable") is False
@@ -115,7 +115,7 @@ def test_a_group_rebalance_does_not_wait_by_default() -> None:
 # -- layers
 
 
-def test_the_strongest_layer_wins() -> None:
+def test_broker_config_takes_the_value_of_the_strongest_layer() -> None:
     config = BrokerConfig({"log.cleaner.backoff.ms": "1"}, node_ids=(1, 2))
     name = "log.cleaner.backoff.ms"
     config.set_dynamic(None, {name: "2"})

@@ -43,7 +43,7 @@ def test_a_node_is_the_asked_one_or_all() -> None:
 
 
 @pytest.mark.parametrize(("replaces", "code"), [(True, -1), (False, 42)])
-def test_nulls_in_2_8(replaces: bool, code: int) -> None:
+def test_incremental_alter_configs_with_null_in_release_2_8_is_refused(replaces: bool, code: int) -> None:
     """As a real Kafka 2.8.2 answers AlterConfigs and IncrementalAlterConfigs."""
     change = Change(2, "t", [Assignment("a", None), Assignment("b", "1"), Assignment("c", None, 2)], replaces)
     with pytest.raises(KafkaError) as refused:

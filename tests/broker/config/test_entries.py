@@ -81,7 +81,7 @@ def test_a_groups_setting_stands_before_the_brokers() -> None:
     assert (own.value, own.source) == ("46000", S.GROUP)
 
 
-def test_client_metrics_and_selection() -> None:
+def test_entries_of_client_metrics_are_selected_by_name() -> None:
     entries = client_metrics_entries({"interval.ms": "1000"})
     assert (one(entries, "interval.ms").value, one(entries, "interval.ms").source) == ("1000", S.CLIENT_METRICS)
     assert one(entries, "metrics").source is S.DEFAULT

@@ -28,7 +28,7 @@ def test_a_config_key_without_a_prefix_is_a_plain_name() -> None:
         ("listener.name.a.b.scram-sha-256.sasl.jaas.config", "sasl.jaas.config"),
     ],
 )
-def test_names_for_a_listener(name: str, key: str) -> None:
+def test_config_names_with_a_listener_have_the_key_of_the_plain_name(name: str, key: str) -> None:
     assert key_of(name) is broker_keys()[key]
 
 
@@ -90,7 +90,7 @@ def test_standby_replicas_have_bounds_of_another_name_and_no_lowest_one() -> Non
     )
 
 
-def test_other_configs_have_none() -> None:
+def test_bounds_of_group_configs_without_bounds_are_none() -> None:
     assert bounds_of("share.auto.offset.reset") == (None, None)
     assert bounds_of("streams.initial.rebalance.delay.ms") == (None, None)
 

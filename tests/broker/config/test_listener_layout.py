@@ -21,13 +21,13 @@ from odradek.storage.java_properties import parse_properties
 from tests.scenarios.listener_rules import recorded
 
 
-def test_overrides() -> None:
+def test_connection_overrides_by_address_are_read() -> None:
     assert overrides_of("") == {}
     assert overrides_of("127.0.0.1:5 , ::1:7,localhost: 3") == {"127.0.0.1": 5, "::1": 7, "localhost": 3}
 
 
 @pytest.mark.parametrize("text", ["nonsense", "1.2.3.4:x", "1.2.3.4:", "1.2.3.4:5,"])
-def test_what_are_no_overrides(text: str) -> None:
+def test_connection_overrides_that_are_malformed_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"max\.connections\.per\.ip\.overrides"):
         overrides_of(text)
 
@@ -77,7 +77,7 @@ def _shown(listeners: list[Listener]) -> list[str]:
 
 
 @pytest.mark.parametrize("case", [name for name, (_, answer) in RULES.items() if answer[0] == "taken"])
-def test_what_kafka_takes(case: str) -> None:
+def test_listener_configs_that_kafka_takes_are_taken(case: str) -> None:
     properties, (_, listeners, advertised, controllers, inter_broker) = RULES[case]
     if case in REFUSED_HERE:
         with pytest.raises(ConfigError):
@@ -97,7 +97,7 @@ def test_what_kafka_takes(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", [name for name, (_, answer) in RULES.items() if answer[0] == "refused"])
-def test_what_kafka_refuses(case: str) -> None:
+def test_listener_configs_that_kafka_refuses_are_refused_with_its_texts(case: str) -> None:
     properties, (_, message) = RULES[case]
     if case in TAKEN_HERE:
         assert _layout(properties).listeners
@@ -250,7 +250,7 @@ def test_what_cannot_be_read_is_no_requirement() -> None:
         check_listeners(BrokerConfig(node_ids=[1]), 1, {"listeners": "x"})
 
 
-def test_a_protocol_stays() -> None:
+def test_protocol_of_a_listener_cannot_change_while_a_broker_runs() -> None:
     config = BrokerConfig(INSIDE_OUTSIDE, node_ids=[1])
     check_listeners(config, 1, {MAP: "INSIDE:PLAINTEXT,OUTSIDE:SSL,NEW:PLAINTEXT"})
     with pytest.raises(ConfigError, match=r"cannot be updated for existing listener ListenerName\(OUTSIDE\)"):

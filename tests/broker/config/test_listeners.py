@@ -43,7 +43,7 @@ def test_a_name_needs_a_protocol() -> None:
         parse_listener("INSIDE://:1", _PROTOCOLS)
 
 
-def test_a_listener_as_text() -> None:
+def test_listener_as_text_has_name_host_and_port() -> None:
     assert str(Listener("A", SecurityProtocol.SSL, "::1", 5)) == "A://[::1]:5"
     assert address_text("a", 5) == "a:5"
 
@@ -65,7 +65,7 @@ def test_its_own_value_goes_first() -> None:
     assert not config.is_set("ssl.provider")
 
 
-def test_types() -> None:
+def test_config_of_a_listener_is_read_with_its_type() -> None:
     config = _config(
         listener_name_outside_ssl_enabled_protocols="TLSv1.2, TLSv1.3",
         max_connections="7",
@@ -84,7 +84,7 @@ def test_types() -> None:
         config.get("no.such.key")
 
 
-def test_a_mechanism() -> None:
+def test_config_of_a_sasl_mechanism_goes_before_that_of_its_listener() -> None:
     config = _config(
         **{
             "listener_name_outside_scram-sha-256_sasl_jaas_config": "secret",

@@ -129,7 +129,7 @@ def test_a_stop_leaves_a_level_that_the_process_has_set_meanwhile(levels: LogLev
 # -- refusals
 
 
-def test_unknown_names_and_levels(levels: LogLevels) -> None:
+def test_logger_changes_with_unknown_names_or_levels_are_refused(levels: LogLevels) -> None:
     with pytest.raises(KafkaError) as refused:
         set_level(levels, "no.such", "INFO")
     assert (refused.value.code, refused.value.message) == (
@@ -144,7 +144,7 @@ def test_unknown_names_and_levels(levels: LogLevels) -> None:
     )
 
 
-def test_validation_sets_nothing(levels: LogLevels) -> None:
+def test_logger_changes_that_are_only_validated_set_nothing(levels: LogLevels) -> None:
     levels.apply(change((NAME, "DEBUG", Operation.SET)), 1, validate_only=True)
     assert PYTHON.level == logging.NOTSET
 

@@ -34,11 +34,11 @@ from tests.scenarios.listener_rules import recorded
     ("values", "number"),
     [({}, None), ({"node.id": "0"}, 0), ({"broker.id": "7"}, 7), ({"broker.id": "3", "node.id": "3"}, 3)],
 )
-def test_the_number(values: dict[str, str], number: int | None) -> None:
+def test_node_id_is_that_of_the_config(values: dict[str, str], number: int | None) -> None:
     assert given_node_id(BrokerConfig(values)) == number
 
 
-def test_where_logs_lie() -> None:
+def test_log_directories_are_those_of_the_config() -> None:
     assert log_directories(BrokerConfig()) == []
     assert log_directories(BrokerConfig({"log.dir": "/a"})) == [Path("/a")]
     assert log_directories(BrokerConfig({"log.dir": "/a", "log.dirs": "/b, /c"})) == [Path("/b"), Path("/c")]
@@ -94,7 +94,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_later_line_counts(file: Path) -> None:
+def test_config_file_with_a_key_twice_has_the_later_value(file: Path) -> None:
     assert read_config_file(file) == {
         "num.partitions": "4",
         "log.retention.ms": "5",
@@ -262,14 +262,14 @@ def test_every_node_votes_unless_voters_are_named() -> None:
     assert quorum({SERVERS: "a:1"}, (1, 2)) == Quorum((1, 2), {}, static=False)
 
 
-def test_voters_that_nobody_runs() -> None:
+def test_quorum_voters_that_no_node_runs_are_refused() -> None:
     with pytest.raises(ConfigError, match="names node 2, which this process does not run"):
         quorum({VOTERS: "1@a:1,2@b:2"})
     with pytest.raises(ConfigError, match="the node id 3 must be included"):
         quorum({VOTERS: "1@a:1,2@b:2"}, (3, 4))
 
 
-def test_separate_controllers() -> None:
+def test_quorum_of_separate_controllers_has_no_broker() -> None:
     named = quorum({**BROKERS_ONLY, VOTERS: "3000@a:1,3001@[::1]:2"}, (1, 2))
     assert named == Quorum((), {3000: ("a", 1), 3001: ("::1", 2)}, static=True)
     addressed = quorum({**BROKERS_ONLY, SERVERS: "a:1,b:2"}, (1, 2))
@@ -283,7 +283,7 @@ def test_controllers_of_their_own_beside_nodes_that_are_both() -> None:
     assert quorum_of(config) == Quorum((1,), {3: ("b", 2)}, static=True)
 
 
-def test_a_process_has_brokers() -> None:
+def test_process_roles_without_a_broker_are_refused() -> None:
     with pytest.raises(ConfigError, match="roles=controller is not supported"):
         check_roles(BrokerConfig({"process.roles": "controller"}))
 

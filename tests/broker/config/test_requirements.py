@@ -219,7 +219,7 @@ def grow(cluster: Cluster, name: str, count: int) -> tuple[int, str | None]:
     return answer.error_code, answer.error_message
 
 
-def test_new_replicas_go_elsewhere(cluster: Cluster, tmp_path: Path) -> None:
+def test_cordoned_log_directory_gets_no_new_replicas(cluster: Cluster, tmp_path: Path) -> None:
     assert create(cluster, "t", 4) == (0, None)
     assert described(cluster) == {"a": (False, 2), "b": (False, 2)}
     assert alter(cluster, str(tmp_path / "a")) is None
@@ -260,7 +260,7 @@ def test_a_partition_that_is_placed_by_hand_gets_a_directory_all_the_same(cluste
     assert sorted(described(cluster).values()) == [(True, 0), (True, 1)]
 
 
-def test_other_nodes_get_them() -> None:
+def test_new_replicas_go_to_nodes_without_cordoned_directories() -> None:
     cluster = Cluster(nodes=2)
     alter(cluster, "*")
     create(cluster, "t", 4)
@@ -300,7 +300,7 @@ def test_a_controller_only_takes_directories_back(cluster: Cluster, tmp_path: Pa
     assert alter(cluster, "", by_broker=False) is None
 
 
-def test_what_the_controller_takes() -> None:
+def test_cordoned_directories_are_checked_by_the_controller() -> None:
     check_cordons_of_metadata("/a, /b", "/b", 30, by_broker=False)
     check_cordons_of_metadata(None, None, 30, by_broker=False)
     check_cordons_of_metadata(None, "/a", 30, by_broker=True)
@@ -314,7 +314,7 @@ def config_of(*directories: str, **values: Any) -> BrokerConfig:
     return config
 
 
-def test_what_a_start_says() -> None:
+def test_cordoned_directories_are_checked_at_the_start() -> None:
     config = config_of("/a", "/b", cordoned_log_dirs="*")
     check_cordoned(config, 1, ["*"])
     assert set(cordoned(config, 1)) == {"/a", "/b"}

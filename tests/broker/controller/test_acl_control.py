@@ -147,7 +147,7 @@ def test_filters_that_would_be_compared_with_too_many_entries_are_refused_and_th
 
 
 @pytest.mark.long
-def test_limits_of_one_request() -> None:
+def test_acl_changes_of_one_request_are_limited() -> None:
     image = Image()
     many = [READ._replace(name=f"t{number}") for number in range(MAX_RECORDS + 1)]
     with pytest.raises(KafkaError) as caught:

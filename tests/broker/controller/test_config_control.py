@@ -72,7 +72,7 @@ def overrides(cluster: Cluster) -> dict[str, str]:
 # -- topics
 
 
-def test_set_and_delete(cluster: Cluster) -> None:
+def test_config_changes_set_and_delete_values(cluster: Cluster) -> None:
     assert change(cluster, TOPIC, "a", ("retention.ms", SET, " 5 "), ("segment.bytes", SET, "2000000")) is None
     assert overrides(cluster) == {"retention.ms": "5", "segment.bytes": "2000000"}
     assert change(cluster, TOPIC, "a", ("retention.ms", DELETE, None), ("no.such", DELETE, None)) is None

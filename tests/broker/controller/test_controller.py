@@ -231,7 +231,7 @@ def test_topics_are_created_grow_and_are_deleted(told: pytest.LogCaptureFixture)
     assert len(uuid_to_text(topic.topic_id)) == 22
 
 
-def test_leaders_that_move(told: pytest.LogCaptureFixture) -> None:
+def test_controller_logs_leaders_that_move(told: pytest.LogCaptureFixture) -> None:
     cluster = Cluster(nodes=2)
     cluster.create_topic("a", partitions=1, replication_factor=2)
     (partition,) = cluster.topics.all()[0].partitions

@@ -123,7 +123,7 @@ def test_other_replicas_bring_their_directories() -> None:
     assert record.leader == 1
 
 
-def test_without_keeps_the_order() -> None:
+def test_replicas_without_some_keep_their_order() -> None:
     assert without([3, 1, 2], frozenset({1})) == (3, 2)
 
 

@@ -41,7 +41,7 @@ def at_start(**values: str) -> Mapping[str, int]:
     return features_at_start(BrokerConfig({names[name]: text for name, text in values.items()}))
 
 
-def test_the_newest_release() -> None:
+def test_feature_levels_of_the_newest_release() -> None:
     assert at_start() == NEW_CLUSTER == at_start(release="4.4-IV2") == at_start(release="4.4")
     assert list(at_start()) == [
         METADATA_VERSION,
@@ -77,7 +77,7 @@ def test_the_newest_release() -> None:
         ({"features": "group.version=0"}, {name: level for name, level in NEW_CLUSTER.items() if name[0] != "g"}),
     ],
 )
-def test_what_format_writes(values: dict[str, str], features: dict[str, int]) -> None:
+def test_feature_levels_that_format_writes(values: dict[str, str], features: dict[str, int]) -> None:
     assert at_start(**values) == features
 
 
@@ -99,7 +99,7 @@ def test_what_format_writes(values: dict[str, str], features: dict[str, int]) ->
         ),
     ],
 )
-def test_what_format_refuses(values: dict[str, str], why: str) -> None:
+def test_feature_levels_that_format_refuses_with_kafkas_texts(values: dict[str, str], why: str) -> None:
     with pytest.raises(ConfigError) as refused:
         at_start(**values)
     assert str(refused.value) == why

@@ -260,7 +260,7 @@ def test_an_operation_is_one_batch_unless_it_is_too_large() -> None:
     assert not machine.decide(FollowRule(adopt, (records,), {}), 0).atomic
 
 
-def test_no_producer_writes_here() -> None:
+def test_metadata_log_refuses_transaction_markers() -> None:
     with pytest.raises(RuntimeError, match="marker"):
         machine_of(Cluster()).replay_marker(1, 0, True)
 

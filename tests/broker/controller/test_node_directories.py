@@ -392,7 +392,7 @@ def test_a_partition_is_made_where_it_was_asked_for(tmp_path: Path) -> None:
     cluster.close_logs()
 
 
-def test_replicas_that_differ_stay(tmp_path: Path) -> None:
+def test_replicas_that_differ_between_nodes_are_refused_and_stay(tmp_path: Path) -> None:
     cluster = opened(paths(tmp_path))
     cluster.create_topic("t")
     cluster.topics.by_name("t").partitions[0].track_replicas(cluster.replicator, 0)

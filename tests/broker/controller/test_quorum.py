@@ -92,7 +92,7 @@ def test_a_new_leader_knows_no_observer_that_is_gone() -> None:
     assert list(observers(cluster)) == [1]
 
 
-def test_the_last_controller() -> None:
+def test_quorum_knows_its_last_controller() -> None:
     cluster = Cluster(nodes=2, config=SEPARATE)
     for node_id in (3000, 3001):
         assert not cluster.quorum.is_last(node_id)
@@ -172,7 +172,7 @@ def test_a_node_with_a_value_of_its_own(broker: KafkaBroker) -> None:
     assert voting(broker) == [1, 2]
 
 
-def test_nobody_joins_by_default() -> None:
+def test_quorum_gets_no_voters_by_default() -> None:
     with KafkaBroker(config=COMBINED) as broker:
         broker.add_node()
         broker.clock.advance(seconds=60)

@@ -133,7 +133,7 @@ def test_a_sweep_takes_what_has_expired_a_thousand_at_once(tokens: Tokens) -> No
     assert only(tokens).issue_timestamp == 8000
 
 
-def test_no_number_runs_over() -> None:
+def test_delegation_token_lifetimes_do_not_overflow() -> None:
     tokens = Tokens(**{"delegation.token.max.lifetime.ms": str(2**63 - 1)})
     create(tokens, 5000, life_ms=2**63 - 1)
     assert only(tokens).max_timestamp == 2**63 - 1

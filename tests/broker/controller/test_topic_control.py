@@ -72,7 +72,7 @@ def test_defaults_come_from_the_broker() -> None:
     assert len(registry) == 1
 
 
-def test_replicas_by_hand(cluster: Cluster) -> None:
+def test_create_topic_with_assignments_has_those_replicas(cluster: Cluster) -> None:
     topic = cluster.create_topic("a", assignments={1: [3, 1], 0: [2, 1]})
     assert [partition.replicas for partition in topic.partitions] == [(2, 1), (3, 1)]
     assert [partition.isr for partition in topic.partitions] == [(2, 1), (3, 1)]
@@ -193,7 +193,7 @@ def test_internal_topics_take_as_many_replicas_as_there_are_nodes() -> None:
 # -- growth
 
 
-def test_a_topic_grows(cluster: Cluster) -> None:
+def test_create_partitions_adds_partitions_with_assignments(cluster: Cluster) -> None:
     topic = cluster.create_topic("a", partitions=1, replication_factor=2)
     old = topic.partitions[0]
     cluster.controller.create_partitions("a", 3)
@@ -233,7 +233,7 @@ def test_a_topic_grows(cluster: Cluster) -> None:
         ("a", 20_000, None, ErrorCode.UNKNOWN_SERVER_ERROR, None),
     ],
 )
-def test_growth_that_is_refused(
+def test_create_partitions_is_refused_with_kafkas_texts(
     cluster: Cluster, name: str, total: int, assignments: Any, code: ErrorCode, why: str | None
 ) -> None:
     cluster.create_topic("a", partitions=2)
@@ -323,7 +323,7 @@ def test_nodes_that_are_down_lead_nothing() -> None:
     assert all(replicas[-1] == 2 for replicas in placed)
 
 
-def test_too_few_nodes() -> None:
+def test_create_topic_with_too_few_brokers_is_refused() -> None:
     with pytest.raises(KafkaError) as refused:
         spread(nodes(None), 1, 3, 0)
     assert refused.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
@@ -333,7 +333,7 @@ def test_too_few_nodes() -> None:
     )
 
 
-def test_no_node_is_up() -> None:
+def test_create_topic_while_no_broker_is_up_is_refused() -> None:
     cluster = nodes(None)
     cluster[0] = cluster[0]._replace(fenced=True)
     with pytest.raises(KafkaError) as refused:
@@ -373,7 +373,7 @@ def test_every_partition_gets_distinct_nodes_and_leaders_are_even(
         ),
     ],
 )
-def test_replicas_given_by_hand(replicas: list[int], factor: int | None, why: str) -> None:
+def test_assignments_of_replicas_are_checked_as_kafka_does(replicas: list[int], factor: int | None, why: str) -> None:
     known = {node.id: node for node in nodes(None, None)}
     with pytest.raises(KafkaError) as refused:
         check_replicas(known, replicas, factor)

@@ -27,7 +27,7 @@ def test_plain_text_needs_the_address_alone() -> None:
     }
 
 
-def test_librdkafka_and_kafka_python() -> None:
+def test_client_config_for_librdkafka_and_kafka_python() -> None:
     assert client_config(SCRAM, "confluent") == {
         "bootstrap.servers": "a:1",
         "security.protocol": "SASL_SSL",
@@ -85,7 +85,7 @@ def test_settings_with_which_a_client_waits_less_come_on_top(client: str, more: 
     assert client_config(access, client, fast=False).keys().isdisjoint(more)
 
 
-def test_certificates_of_clients() -> None:
+def test_client_config_names_the_clients_certificate() -> None:
     certificates = Certificates("127.0.0.1")
     certificate, key = certificates.files_of("alice")
     mutual = Access("a:1", "SSL", None, "alice", None, certificates.authority_file, certificate, key)
@@ -96,7 +96,7 @@ def test_certificates_of_clients() -> None:
     assert client_config(mutual, "franz-go-env")["KAFKA_SSL_KEY_LOCATION"] == str(key)
 
 
-def test_unsecured_tokens() -> None:
+def test_client_config_with_unsecured_tokens() -> None:
     access = Access("a:1", "SASL_PLAINTEXT", "OAUTHBEARER", "alice")
     assert client_config(access, "confluent")["sasl.oauthbearer.config"] == "principal=alice"
     assert 'unsecuredLoginStringClaim_sub="alice"' in client_config(access, "java")["sasl.jaas.config"]

@@ -164,7 +164,7 @@ def looks(broker: odradek.KafkaBroker) -> PageLooks:
     return PageLooks(broker)
 
 
-def test_everything_is_counted() -> None:
+def test_overview_counts_everything() -> None:
     with odradek.KafkaBroker(nodes=3, topics={"a": 2, "b": 1}) as broker:
         broker.produce("a", "v", transactional_id="tx", transaction="open")
         broker.produce("a", "v", transactional_id="done")

@@ -31,7 +31,7 @@ HANDLES |= {"requests": odradek.Transcript, "records(topic)": Records}
         ("GroupInfo", "wait", "broker.group(id).wait"),
     ],
 )
-def test_what_moved_is_named(kind: str, name: str, meant: str) -> None:
+def test_name_that_moved_is_named_with_its_new_place(kind: str, name: str, meant: str) -> None:
     assert elsewhere(kind, name) == f" (did you mean '{meant}'?)"
 
 

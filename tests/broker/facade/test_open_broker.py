@@ -42,7 +42,7 @@ class TestOpenBroker:
         with pytest.raises(odradek.KafkaError):
             trio.run(main)
 
-    def test_cancellation_ends_it(self) -> None:
+    def test_open_broker_ends_when_it_is_cancelled(self) -> None:
         async def main() -> bool:
             with trio.move_on_after(0.05) as scope:
                 async with odradek.open_broker():

@@ -50,7 +50,7 @@ def test_a_broker_in_a_process_of_its_own_has_all_methods(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_security_goes_with_it() -> None:
+def test_broker_in_a_process_has_the_security_given() -> None:
     security = odradek.Security(users={"alice": "s3cret"}, acls=[odradek.Acl("alice", "READ", topic="t")])
     with odradek.KafkaBroker(process=True, security=security) as broker:
         assert broker.client_config("alice", "kcat")["sasl.password"] == "s3cret"

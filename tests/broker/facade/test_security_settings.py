@@ -44,7 +44,7 @@ def test_several_operations_prefixes_hosts_and_denials() -> None:
         ({"cluster": True}, Resource.CLUSTER, "kafka-cluster"),
     ],
 )
-def test_every_kind_of_resource(given: dict[str, Any], resource: Resource, name: str) -> None:
+def test_acl_entries_are_made_for_every_kind_of_resource(given: dict[str, Any], resource: Resource, name: str) -> None:
     (entry,) = Acl("alice", "DESCRIBE", **given).entries
     assert (entry.resource, entry.name) == (resource, name)
 
@@ -81,7 +81,7 @@ def test_security_shows_what_it_says() -> None:
         ({"authorizer": False, "acls": [Acl("a", "READ", topic="t")]}, ValueError, "would have no effect"),
     ],
 )
-def test_mistakes_are_named(given: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_security_with_mistakes_is_refused(given: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         Security(**given)
 
@@ -117,7 +117,7 @@ def test_passwords_are_quoted_for_jaas_and_never_shown() -> None:
     assert 'a"b' not in repr(security)
 
 
-def test_certificates_become_stores() -> None:
+def test_security_certificates_become_stores() -> None:
     config = Secured(Security(tls=True, client_certificates="required"), "127.0.0.1", 0).config({})
     assert config["ssl.keystore.key"].startswith("-----BEGIN PRIVATE KEY-----")
     assert config["listener.name.ssl.ssl.client.auth"] == "required"
@@ -155,7 +155,7 @@ def write(client: WireClient, topic: str = "orders") -> int:
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("tls", [False, True])
-def test_users_log_in(mechanism: str, tls: bool) -> None:
+def test_security_users_log_in(mechanism: str, tls: bool) -> None:
     with KafkaBroker(topics=["orders"], security=Security(tls=tls, users=USERS)) as broker:
         for user in USERS:
             with connect(broker.client_config(user, mechanism=mechanism)) as client:
@@ -217,7 +217,7 @@ def test_a_broker_without_security_gives_its_address() -> None:
         assert broker.denied == []
 
 
-def test_listeners_are_given_once() -> None:
+def test_security_beside_configured_listeners_is_refused() -> None:
     with pytest.raises(ValueError, match="do not set listeners in config"):
         KafkaBroker(config={"listeners": "PLAINTEXT://:0"}, security=Security(tls=True))
 

@@ -26,7 +26,7 @@ def test_listeners_and_an_address_exclude_each_other() -> None:
         Settings(config=config, port=9092)
 
 
-def test_security_is_an_object() -> None:
+def test_settings_refuse_security_that_is_no_object() -> None:
     security: Any = True
     with pytest.raises(TypeError, match="security=True: expected"):
         Settings(security=security)

@@ -34,7 +34,7 @@ def end(broker: KafkaBroker, transactional_id: str, identity: ProducerIdentity) 
     broker._call(lambda: broker.cluster.transactions.ask_now(transactional_id, command))
 
 
-def test_an_open_transaction(broker: KafkaBroker) -> None:
+def test_transactions_tell_of_an_open_transaction(broker: KafkaBroker) -> None:
     identity = begin(broker, "tx")
     broker.clock.advance(3)
     info = broker.transactions["tx"]
@@ -58,13 +58,13 @@ def test_a_held_transaction_tells_where_it_stands(broker: KafkaBroker) -> None:
     assert broker.transactions["tx"].state == "CompleteCommit"
 
 
-def test_ids_come_in_order(broker: KafkaBroker) -> None:
+def test_transactions_come_in_the_order_of_their_ids(broker: KafkaBroker) -> None:
     for transactional_id in ("b", "a", "c"):
         begin(broker, transactional_id)
     assert list(broker.transactions) == ["a", "b", "c"]
 
 
-def test_holds_name_a_point(broker: KafkaBroker) -> None:
+def test_hold_at_an_unknown_point_is_refused_by_the_broker(broker: KafkaBroker) -> None:
     with pytest.raises(ValueError, match="PrepareCommit"):
         broker.hold("t", at="Nowhere")
 

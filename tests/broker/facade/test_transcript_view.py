@@ -34,7 +34,7 @@ def connected(waiting_broker: KafkaBroker) -> WireClient:
     return WireClient.at(waiting_broker.bootstrap_servers)
 
 
-def test_what_was_there_counts(waiting_broker: KafkaBroker) -> None:
+def test_wait_counts_requests_that_were_there(waiting_broker: KafkaBroker) -> None:
     with connected(waiting_broker) as client:
         client.request(HeartbeatRequest("g"), 4)
         client.request(HeartbeatRequest("h"), 4)

@@ -307,7 +307,7 @@ def test_each_socket_gets_its_answer(batch: SocketBatch, pairs: list[Pair]) -> N
     assert not batch.refused
 
 
-def test_the_largest_answer(batch: SocketBatch, pairs: list[Pair]) -> None:
+def test_socket_batch_sends_an_answer_of_a_whole_slot(batch: SocketBatch, pairs: list[Pair]) -> None:
     (ours, client), data = pairs[0], os.urandom(SLOT_BYTES)
     assert batch.send([ours.fileno()], [data]) == [SLOT_BYTES]
     assert client.recv(SLOT_BYTES, socket.MSG_WAITALL) == data

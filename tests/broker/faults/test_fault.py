@@ -94,7 +94,7 @@ def test_a_fault_that_makes_no_sense_is_refused(arguments: dict[str, Any], messa
 
 
 @pytest.mark.parametrize("arguments", [{"answer": 6}, {"when": True}])
-def test_wrong_types_are_refused(arguments: dict[str, Any]) -> None:
+def test_fault_with_wrong_types_is_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
         Fault(**arguments)
 
@@ -154,7 +154,7 @@ def test_delay_follows_the_broker_clock(install: Install) -> None:
         ({"transactional_id": "t"}, False),
     ],
 )
-def test_faults_by_meaning(install: Install, given: dict[str, Any], met: bool) -> None:
+def test_fault_meets_requests_by_meaning(install: Install, given: dict[str, Any], met: bool) -> None:
     fault = Fault("Heartbeat", answer="NOT_COORDINATOR", **given)
     cluster, _ = faulty(install, fault)
     assert (heartbeat(cluster).error_code == ErrorCode.NOT_COORDINATOR) == met
@@ -224,7 +224,7 @@ def test_errors_by_name_and_themselves() -> None:
         error_code(6)
 
 
-def test_counts_and_choices() -> None:
+def test_fault_with_wrong_counts_or_choices_is_refused() -> None:
     check_counts(1, 0, 0)
     check_choice("how", "reset", ("reset", "close"))
     for times, skip, delay_ms, message in ((0, 0, 0, "times=0"), (1, -1, 0, "skip=-1"), (1, 0, -1, "delay_ms=-1")):

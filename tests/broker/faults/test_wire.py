@@ -77,7 +77,7 @@ def test_answers_arrive_late_and_in_order(ends: Ends) -> None:
     ends.run(scenario)
 
 
-def test_jitter_changes_no_order(ends: Ends) -> None:
+def test_link_jitter_keeps_the_order_of_bytes(ends: Ends) -> None:
     async def scenario(ends: Ends) -> None:
         ends.clock.attach()
         ends.wire.change(Terms(answers=Pace(jitter_ms=1000)))

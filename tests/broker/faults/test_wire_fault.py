@@ -108,7 +108,7 @@ def test_an_answer_ends_in_the_middle(broker: KafkaBroker, cut_after: int) -> No
         assert client.request(fetch(), 12).responses
 
 
-def test_the_connection_is_reset(broker: KafkaBroker) -> None:
+def test_wire_fault_resets_the_connection(broker: KafkaBroker) -> None:
     broker.set_faults(WireFault("Fetch", cut_after=0, how="reset", times=1))
     with dial(broker) as client, pytest.raises(WireError, match=r"(?i)reset"):
         client.request(fetch(), 12)
@@ -123,7 +123,7 @@ def test_a_half_closed_connection_is_served_on(broker: KafkaBroker) -> None:
         served.wait()
 
 
-def test_the_rest_comes_later(broker: KafkaBroker) -> None:
+def test_wire_fault_delays_the_rest_of_an_answer(broker: KafkaBroker) -> None:
     fault = WireFault("Fetch", stall_after=10, stall_ms=60_000)
     broker.set_faults(fault)
     broker.clock.freeze()
@@ -155,7 +155,7 @@ def test_records_are_damaged_so_that_their_checksum_tells(broker: KafkaBroker) -
         assert batch.is_crc_valid
 
 
-def test_the_nth_request_alone(broker: KafkaBroker) -> None:
+def test_wire_fault_meets_the_nth_request_alone(broker: KafkaBroker) -> None:
     fault = WireFault("Metadata", cut_after=0, skip=2, times=1)
     broker.set_faults(fault)
     with dial(broker) as client:
@@ -225,7 +225,7 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 
 @pytest.mark.parametrize(("how", "seen"), [("close", "end"), ("reset", "reset"), ("half-close", "end"), ("stall", "")])
-def test_what_the_client_sees(how: str, seen: str) -> None:
+def test_wire_fault_closes_the_socket_as_the_client_sees(how: str, seen: str) -> None:
     near, far = pair()
 
     async def main() -> None:

@@ -48,7 +48,7 @@ def test_a_new_delta_is_empty() -> None:
     assert MetadataDelta().is_empty
 
 
-def test_everything_names_all_resources() -> None:
+def test_delta_of_everything_names_all_resources() -> None:
     cluster = Cluster(nodes=2)
     cluster.create_topic("a", configs={"retention.ms": "5"})
     delta = MetadataDelta.of_everything(cluster.image)
@@ -61,7 +61,7 @@ def test_everything_names_all_resources() -> None:
 # -- Registrations: what the image has of a partition, a broker and a controller.
 
 
-def test_a_partition_under_reassignment() -> None:
+def test_partition_with_adding_or_removing_replicas_is_under_reassignment() -> None:
     at_rest = PartitionRegistration((1, 2), (1, 2), 1, 0, 0, (bytes(16), bytes(16)))
     assert not at_rest.is_reassigned
     assert at_rest._replace(adding=(3,)).is_reassigned

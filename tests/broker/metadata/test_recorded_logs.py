@@ -44,7 +44,7 @@ def comparable(image: MetadataImage) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("log", LOGS)
-def test_every_record_is_replayed(log: str) -> None:
+def test_recorded_metadata_logs_are_replayed_whole(log: str) -> None:
     image = replayed(log)
     assert image.feature("metadata.version") == 30
     assert image.brokers

@@ -28,11 +28,11 @@ def rebuilt(image: MetadataImage) -> MetadataImage:
     return writer.image
 
 
-def test_an_empty_image() -> None:
+def test_snapshot_of_an_empty_image_has_no_records() -> None:
     assert list(records_of(ImageWriter().image)) == []
 
 
-def test_everything_there_is() -> None:
+def test_snapshot_has_everything_there_is() -> None:
     cluster = Cluster(nodes=3)
     cluster.nodes[2].rack = "r"
     cluster.create_topic("a.b", partitions=3, replication_factor=2, configs={"retention.ms": "5"})
@@ -150,7 +150,7 @@ def test_a_partition_that_changes_gets_an_epoch_that_nobody_has_seen() -> None:
     assert [getattr(record, "leader_epoch", None) for record in cut] == [7]
 
 
-def test_producer_ids_go_on() -> None:
+def test_snapshot_keeps_the_next_producer_id() -> None:
     cluster = Cluster()
     then = cluster.controller.image_copied()
     cluster.controller.producer_ids.allocate(1)

@@ -172,7 +172,7 @@ def test_configs_are_set_and_deleted(writer: ImageWriter) -> None:
     assert writer.image.configs == {}
 
 
-def test_features_and_producer_ids(writer: ImageWriter) -> None:
+def test_metadata_writer_replays_features_and_producer_ids(writer: ImageWriter) -> None:
     replay(writer, FeatureLevelRecord("group.version", 1), ProducerIdsRecord(1, 2, 3000))
     assert (writer.image.feature("group.version"), writer.image.next_producer_id) == (1, 3000)
     assert writer.take_delta().features
@@ -186,7 +186,7 @@ def registered(fenced: bool = True) -> RegisterBrokerRecord:
     )
 
 
-def test_brokers_come_and_go(writer: ImageWriter) -> None:
+def test_metadata_writer_replays_brokers_that_come_and_go(writer: ImageWriter) -> None:
     replay(writer, registered())
     broker = writer.image.brokers[7]
     assert (broker.epoch, broker.rack, broker.fenced, broker.endpoints[0].port) == (5, "r", True, 9)

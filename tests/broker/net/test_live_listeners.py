@@ -64,7 +64,7 @@ def test_each_of_several_nodes_has_its_own() -> None:
         assert brokers(extra) == []
 
 
-def test_a_directory_keeps_them(tmp_path: Path) -> None:
+def test_listeners_that_were_added_are_kept_in_a_data_directory(tmp_path: Path) -> None:
     ports = Ports(*free_ports(4))
     config = {**ports.properties(), "log.dirs": str(tmp_path)}
     with KafkaBroker(config=config):

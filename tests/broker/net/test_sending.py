@@ -86,7 +86,7 @@ def received(transport: sending.Sender, parts: list[Part], client: socket.socket
 
 
 @pytest.mark.parametrize("how", ["by descriptor", "paced", "without sendmsg", "without pread", "another transport"])
-def test_everything_arrives_in_order(
+def test_send_of_many_parts_arrives_in_order(
     pair: tuple[socket.socket, socket.socket], how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, client = pair

@@ -96,7 +96,7 @@ def install_beat(install: Install) -> None:
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_requests_are_answered(install: Install, version: ssl.TLSVersion) -> None:
+def test_tls_connection_answers_requests(install: Install, version: ssl.TLSVersion) -> None:
     seen: list[str] = []
 
     def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
@@ -202,7 +202,7 @@ def test_large_answers_of_many_parts_arrive_whole(install: Install) -> None:
     run(cluster, scenario)
 
 
-def test_large_requests_arrive_whole(install: Install) -> None:
+def test_tls_connection_takes_large_requests_whole(install: Install) -> None:
     lengths: list[int] = []
 
     def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
@@ -541,7 +541,7 @@ def _s_client(cluster: FakeCluster, version: str) -> list[str]:
     return [program, "s_client", "-connect", f"127.0.0.1:{cluster.nodes[1].port}", f"-{version}"]
 
 
-def test_renegotiation_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+def test_tls_connection_refuses_renegotiation(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", "odradek.broker.net")
     cluster = FakeCluster(tls=terms())
 

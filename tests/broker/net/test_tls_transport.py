@@ -129,7 +129,7 @@ def test_the_end_comes_after_the_data(pair: Pair) -> None:
     assert transport.recv(1, socket.MSG_PEEK) == b""
 
 
-def test_looking_takes_nothing(pair: Pair) -> None:
+def test_tls_transport_peek_takes_nothing(pair: Pair) -> None:
     transport, client = pair
     with pytest.raises(BlockingIOError):
         transport.recv(1, socket.MSG_PEEK)
@@ -157,7 +157,7 @@ def test_looking_stops_reading_at_some_point(pair: Pair) -> None:
     assert sent < 3_000_000  # the client finds its socket full
 
 
-def test_closing_says_good_bye(pair: Pair) -> None:
+def test_tls_transport_close_sends_close_notify(pair: Pair) -> None:
     transport, client = pair
     transport.close()
     assert client.recv(1) == b""  # an end without close_notify would be an error

@@ -219,7 +219,7 @@ def test_an_id_that_a_client_unregistered_starts_again(broker: KafkaBroker) -> N
 # -- addresses
 
 
-def test_a_port_that_follows() -> None:
+def test_add_node_takes_the_port_that_follows() -> None:
     first = ports_in_a_row(3)
     with KafkaBroker(port=first) as broker:
         new = broker.add_node(node_id=3)
@@ -699,7 +699,9 @@ def test_single_nodes_are_upgraded_with_their_records() -> None:
         (lambda broker: broker.upgrade("4.4", node=4), "no node 4: the cluster has 1, 2, 3"),
     ],
 )
-def test_what_there_is_not(call: Callable[[odradek.KafkaBroker], None], why: str, old: odradek.KafkaBroker) -> None:
+def test_change_release_that_cannot_be_is_refused(
+    call: Callable[[odradek.KafkaBroker], None], why: str, old: odradek.KafkaBroker
+) -> None:
     with pytest.raises(ValueError, match=why):
         call(old)
     assert versions(old) == ["3.6"] * 3

@@ -88,7 +88,7 @@ def test_a_follower_halts_too_and_its_leader_goes_on(broker: KafkaBroker) -> Non
     assert len(broker.bootstrap_servers.split(",")) == 3
 
 
-def test_one_partition_alone(broker: KafkaBroker) -> None:
+def test_break_disk_of_one_partition_leaves_the_others(broker: KafkaBroker) -> None:
     """As a broker of Kafka 4.3.1 whose second log directory fails: others lead, and the node has it no more."""
     broker.produce("t", "before", partition=0)
     first = leader(broker)
@@ -189,7 +189,7 @@ def test_new_leaders_have_disks_of_their_own(broker: KafkaBroker) -> None:
         assert produced(client) == ErrorCode.KAFKA_STORAGE_ERROR
 
 
-def test_topics_that_come_later(broker: KafkaBroker) -> None:
+def test_break_disk_meets_topics_that_come_later(broker: KafkaBroker) -> None:
     broker.fail_disk(1)
     broker.create_topic("later", 3)
     broken = next(each for each in broker.topics["later"].partitions if each.leader == 1)
@@ -218,7 +218,7 @@ def synced(tmp_path: Path) -> Iterator[KafkaBroker]:
         yield running
 
 
-def test_a_sync_that_fails(synced: KafkaBroker) -> None:
+def test_break_disk_at_sync_fails_the_produce(synced: KafkaBroker) -> None:
     with dial(synced, 1) as client:
         with synced.fail_disk(how="sync", topic="t"):
             assert produced(client) == ErrorCode.KAFKA_STORAGE_ERROR

@@ -100,7 +100,7 @@ def test_a_follower_behind_a_thin_line_leaves_the_isr(broker: KafkaBroker) -> No
     assert set(partition(broker).isr) == {1, 2, 3}
 
 
-def test_a_slow_client(broker: KafkaBroker) -> None:
+def test_slow_link_delays_a_client(broker: KafkaBroker) -> None:
     asked = MetadataRequest()
     with dial(broker) as client, broker.slow("wire", 1, ms=50):
         number = client.send(asked, 12)
@@ -405,7 +405,7 @@ def test_a_cut_link_keeps_records_from_one_follower(broker: KafkaBroker) -> None
     assert partition(broker).high_watermark == 1
 
 
-def test_heal_undoes_everything(broker: KafkaBroker) -> None:
+def test_heal_undoes_all_link_changes(broker: KafkaBroker) -> None:
     leader = partition(broker).leader
     first, second = followers(broker)
     broker.topic("t").pause_replication(0, first)

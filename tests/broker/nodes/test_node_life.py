@@ -214,7 +214,7 @@ def test_a_leader_that_was_moved_comes_back_if_it_can(broker: KafkaBroker) -> No
     assert led_by(broker, "spread", 1).leader == second, "somebody else has moved it since"
 
 
-def test_leaders_are_elected(broker: KafkaBroker) -> None:
+def test_elect_gives_preferred_leaders_back(broker: KafkaBroker) -> None:
     here = led_by(broker, "spread", 1)
     broker.topic("spread").move_leader(here.index, 2)
     broker.topic("spread").elect(here.index)
@@ -459,7 +459,7 @@ def test_a_frozen_coordinator_throws_nobody_out() -> None:
         assert len(three_nodes.groups["g"].members) == 1
 
 
-def test_mistakes_are_named(three_nodes: KafkaBroker) -> None:
+def test_node_verbs_with_mistakes_are_refused(three_nodes: KafkaBroker) -> None:
     with pytest.raises(ValueError, match="no node 7: the cluster has 1, 2, 3"):
         three_nodes.freeze_node(7)
     undo = three_nodes.freeze_node(2)

@@ -26,7 +26,7 @@ def partition(leader: int, topic: str = "t", index: int = 0) -> Any:
         ({"topic": "t", "partition": 1}, partition(1, index=1), True),
     ],
 )
-def test_whom_a_fault_concerns(chosen: dict[str, Any], found: Any, concerned: bool) -> None:
+def test_disk_fault_concerns_the_partitions_chosen(chosen: dict[str, Any], found: Any, concerned: bool) -> None:
     assert DiskFault(1, "full", lambda: None, **chosen).concerns(found) is concerned
 
 

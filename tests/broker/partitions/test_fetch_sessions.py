@@ -151,7 +151,7 @@ def test_a_settled_smaller_session_gives_way_to_a_larger_one() -> None:
     assert len(opened(cache, 3, EVICTION_MS + 1)) == 8
 
 
-def test_no_slots_no_sessions() -> None:
+def test_fetch_session_cache_without_slots_makes_no_session() -> None:
     assert opened(FetchSessionCache(0), 1, 0) == []
 
 

@@ -51,7 +51,7 @@ def test_what_has_no_partition_says_it_of_the_topic(broker: KafkaBroker, verb: s
     assert refused.value.message == _TOPIC
 
 
-def test_partitions_are_found(broker: KafkaBroker) -> None:
+def test_find_partitions_finds_one_or_all(broker: KafkaBroker) -> None:
     topics = broker.cluster.topics
     assert [each.index for each in find_partitions(topics, "orders", None)] == [0, 1]
     assert [each.index for each in find_partitions(topics, "orders", 1)] == [1]

@@ -43,7 +43,7 @@ def test_an_append_counts_towards_what_readers_wait_for(plane: DataPlane, partit
     assert waiter.woken
 
 
-def test_a_duplicate_wakes_nobody(plane: DataPlane, partition: Partition) -> None:
+def test_append_of_a_duplicate_wakes_nobody(plane: DataPlane, partition: Partition) -> None:
     batch = plane.batch(producer_id=1, producer_epoch=0, base_sequence=0)
     partition.append(batch, now_ms=START_MS)
     waiter = Waiter(1)
@@ -68,7 +68,7 @@ def follow(partition: Partition, **fields: Any) -> None:
     partition.follow(registered._replace(**fields))
 
 
-def test_leaders_and_epochs(partition: Partition) -> None:
+def test_check_leader_refuses_other_nodes_and_epochs(partition: Partition) -> None:
     partition.check_leader(1)
     partition.check_leader(1, 0)
     assert refusal(lambda: partition.check_leader(1, -2)) is ErrorCode.FENCED_LEADER_EPOCH
@@ -98,7 +98,7 @@ def test_epochs_begin_with_their_leader(plane: DataPlane, partition: Partition) 
 
 
 @pytest.mark.parametrize(("isr", "under"), [([1, 2, 3], False), ([1, 2], False), ([1], True), ([], True)])
-def test_under_min_isr(partition: Partition, isr: list[int], under: bool) -> None:
+def test_partition_tells_whether_it_is_under_min_isr(partition: Partition, isr: list[int], under: bool) -> None:
     follow(partition, isr=tuple(isr))
     assert partition.under_min_isr is under
 

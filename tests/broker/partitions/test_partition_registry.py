@@ -82,7 +82,7 @@ def test_everything_at_once_changes_nothing_that_is_right_already() -> None:
     assert topic.config.overrides == {"retention.ms": "5"}
 
 
-def test_settings_reach_open_logs() -> None:
+def test_topic_config_changes_reach_open_logs() -> None:
     cluster = Cluster()
     log = cluster.create_topic("a").partitions[0].log
     other = cluster.create_topic("b", configs={"retention.ms": "7"}).partitions[0].log

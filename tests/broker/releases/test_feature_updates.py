@@ -37,7 +37,7 @@ def test_update_features_is_answered_as_the_release_did(release: str, name: str)
 
 
 @pytest.mark.parametrize(("release", "arguments", "status", "line"), FORMATS)
-def test_what_format_says(release: str, arguments: list[str], status: int, line: str) -> None:
+def test_format_says_what_kafkas_says(release: str, arguments: list[str], status: int, line: str) -> None:
     given = list(zip(arguments[::2], arguments[1::2], strict=True))
     features = ",".join(text for option, text in given if option == "--feature")
     config = {"odradek.kafka.version": release, "odradek.features": features}

@@ -80,7 +80,7 @@ def test_topics_are_created_automatically_as_in_the_release(prober: Prober) -> N
     assert codes == prober.probes["metadata_auto_create_error_sequence"]
 
 
-def test_refusals_of_topics(prober: Prober) -> None:
+def test_create_topics_is_refused_as_the_release_does(prober: Prober) -> None:
     assert prober.create("rec-topic") == prober.probes["create_topic"]
     assert prober.create("rec-topic") == prober.probes["create_duplicate"]
     assert prober.create("rec-rf", factor=3) == prober.probes["create_rf_3"]
@@ -88,13 +88,13 @@ def test_refusals_of_topics(prober: Prober) -> None:
     assert [result.error_code, result.error_message] == prober.probes["create_partitions_0"]
 
 
-def test_names_of_topics(prober: Prober) -> None:
+def test_create_topics_checks_names_as_the_release_does(prober: Prober) -> None:
     recorded = prober.probes["topic_names"]
     whole = {"x" * 10: "x" * 250}  # what the recording cut
     assert [[name, prober.create(whole.get(name, name))] for name, _ in recorded] == recorded
 
 
-def test_configs_of_topics(prober: Prober) -> None:
+def test_create_topics_checks_configs_as_the_release_does(prober: Prober) -> None:
     """Each config of a new topic is taken or refused as by the release, word for word."""
     wrong = {}
     for text, expected in prober.probes["create_topics_validate_only"].items():
@@ -120,7 +120,7 @@ def test_timestamps_are_checked_as_in_the_release(prober: Prober) -> None:
         assert answer.error_code == prober.probes[f"produce_timestamp_{name}"]["error"], name
 
 
-def test_offsets_at_special_timestamps(prober: Prober) -> None:
+def test_list_offsets_of_special_timestamps_is_answered_as_the_release_does(prober: Prober) -> None:
     """The real log held more records, so what is compared is whether an offset was found, and the first one."""
     prober.create("offsets")
     now = prober.broker.cluster.clock.now_ms()
@@ -134,7 +134,7 @@ def test_offsets_at_special_timestamps(prober: Prober) -> None:
                 assert (found[0], min(found[1], 1)) == (error, min(offset, 1)), name
 
 
-def test_coordinators_of_share_partitions(prober: Prober) -> None:
+def test_find_coordinator_of_share_partitions_is_answered_as_the_release_does(prober: Prober) -> None:
     version = prober.highest[FindCoordinatorRequest.API_KEY]
     recorded = prober.probes.get("find_coordinator_max_version_share_type", "<not asked>")
     if version < 4:

@@ -22,7 +22,7 @@ def test_the_data_is_what_the_recordings_say() -> None:
     assert json.loads(DATA.read_text(encoding="utf-8")) == data()
 
 
-def test_the_names() -> None:
+def test_release_names_are_those_of_kafka() -> None:
     assert release_names() == NAMES
     assert release_of().name == DEFAULT == "4.4"
 

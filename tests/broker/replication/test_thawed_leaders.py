@@ -19,7 +19,7 @@ def partition(broker: KafkaBroker) -> Partition:
     return broker.cluster.topics.by_name("t").partitions[0]
 
 
-def test_what_a_node_leads(broker: KafkaBroker) -> None:
+def test_led_by_tells_what_a_node_leads(broker: KafkaBroker) -> None:
     leader = partition(broker).leader_id
     assert led_by(broker.cluster.topics, leader) == {partition(broker): Led(0, partition(broker).isr)}
     assert led_by(broker.cluster.topics, leader % 3 + 1) == {}

@@ -78,7 +78,7 @@ def test_async_handlers_and_sync_ones_that_return_a_coroutine(install: Install) 
     assert heartbeat(FakeCluster()).error_code == 27
 
 
-def test_none_is_no_answer(install: Install) -> None:
+def test_dispatch_of_none_sends_no_answer(install: Install) -> None:
     install(HeartbeatRequest, lambda ctx, request: None)
     assert heartbeat(FakeCluster()) is None
 
@@ -115,7 +115,7 @@ def test_an_answer_that_cannot_be_encoded_is_a_bug(install: Install) -> None:
     assert "70000" in cluster.bugs[0].where
 
 
-def test_close_connection_passes(install: Install) -> None:
+def test_dispatch_lets_close_connection_pass(install: Install) -> None:
     def cut(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
         raise CloseConnection
 
@@ -143,7 +143,7 @@ def test_client_ids_of_any_bytes_and_null() -> None:
 
 
 @pytest.mark.parametrize("tail", [b"", b"\x01", b"\x01\x05\x7fab", b"\xff\xff\xff\xff\xff\xff"])
-def test_cut_tag_buffers_close(install: Install, tail: bytes) -> None:
+def test_dispatch_of_a_cut_tag_buffer_closes_the_connection(install: Install, tail: bytes) -> None:
     install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
     frame = struct.pack(">hhih", 12, 4, 1, -1) + tail
     with pytest.raises(CloseConnection):

@@ -114,7 +114,7 @@ def test_without_an_authorizer_the_handler_is_called_as_it_is() -> None:
     assert OPEN.guarded(print) is print
 
 
-def test_every_guard_is_there() -> None:
+def test_every_handler_with_a_guard_has_it() -> None:
     for handler in SERVED.all().values():
         assert callable(handler.access.guarded(handler.function))
 

@@ -103,7 +103,7 @@ def test_coroutines_are_told_from_other_values() -> None:
     assert is_coroutine(CompiledCoroutine())
 
 
-def test_others() -> None:
+def test_is_coroutine_of_other_values_is_false() -> None:
     assert not is_coroutine(None)
     assert not is_coroutine(EncodedBody(b""))
 

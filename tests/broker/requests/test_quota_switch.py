@@ -84,7 +84,7 @@ def test_a_broker_without_quotas_imports_nothing_of_them() -> None:
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_mutations_are_tokens(strict: bool) -> None:
+def test_controller_mutations_are_counted_in_tokens(strict: bool) -> None:
     asked = Asked()
     asked.set(controller_mutation_rate=1.0)  # eleven tokens at first
     create, grow, delete = (7, 3, 6) if strict else (5, 2, 4)

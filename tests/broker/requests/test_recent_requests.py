@@ -189,7 +189,7 @@ def test_large_messages_give_way_to_newer_ones() -> None:
     assert sum(len(whole_bytes(each.frame) or b"") for each in entries) <= 8 * 1024 * 1024
 
 
-def test_memory_is_bounded() -> None:
+def test_recent_requests_have_bounded_memory() -> None:
     """Each message as large as it may be to be kept at once: the most that a transcript of small messages takes."""
     one = Asked()
     body = "x" * (WHOLE_BYTES - 60)

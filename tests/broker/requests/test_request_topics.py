@@ -109,11 +109,11 @@ def about(request: Any, **session: Any) -> Subjects:
         (DescribeConfigsRequest([DescribeConfigsResource(2, "a"), DescribeConfigsResource(4, "1")]), {"a": set()}),
     ],
 )
-def test_topics_and_partitions(request_: Any, topics: dict[str, set[int]]) -> None:
+def test_request_topics_tells_topics_and_partitions(request_: Any, topics: dict[str, set[int]]) -> None:
     assert about(request_).topics == topics
 
 
-def test_groups_and_transactional_ids() -> None:
+def test_request_topics_tells_groups_and_transactional_ids() -> None:
     fetched = about(
         OffsetFetchRequest(
             groups=[OffsetFetchRequestGroup("g", topics=[OffsetFetchRequestTopics("a", partition_indexes=[4])])]

@@ -126,7 +126,7 @@ def test_a_load_ends_with_the_log(short_log: FakeJournal) -> None:
     assert (loading.can_go_on, loading.count) == (False, 1)
 
 
-def test_a_held_load_waits(short_log: FakeJournal) -> None:
+def test_load_that_is_held_waits(short_log: FakeJournal) -> None:
     loading = Loading(short_log)
     loading.held = True
     loading.begin(Scribe([]))
@@ -138,7 +138,7 @@ def test_a_held_load_waits(short_log: FakeJournal) -> None:
     assert loading.count == 0
 
 
-def test_another_leader_outdates_it(short_log: FakeJournal) -> None:
+def test_load_is_outdated_by_another_leader(short_log: FakeJournal) -> None:
     loading = Loading(short_log)
     assert not loading.is_outdated
     short_log.leader_epoch += 1
@@ -203,7 +203,7 @@ def test_a_batch_is_what_the_general_builder_makes() -> None:
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_a_batch_is_compressed(codec: Codec) -> None:
+def test_journal_compresses_its_batches_as_configured(codec: Codec) -> None:
     records = [NewRecord(b"key", b"value" * 100), NewRecord(b"gone", None)]
     (batch,) = iter_batches(build_coordinator_batch(records, 5, Producer(7, 1), 0, codec))
     assert (batch.codec, batch.is_transactional, batch.base_sequence) == (codec, True, 0)

@@ -40,7 +40,7 @@ def test_timers_fire_in_the_order_of_their_deadlines() -> None:
     assert "c" in timers
 
 
-def test_the_same_key_replaces() -> None:
+def test_timer_of_the_same_key_is_replaced() -> None:
     timers = TimerQueue()
     timers.schedule("a", 10, Named("old"))
     timers.schedule("a", 30, Named("new"))
@@ -94,7 +94,7 @@ def test_it_behaves_as_a_plain_mapping_of_deadlines(steps: list[tuple[str, int |
     assert [d for d, _ in fired] == sorted(d for d, _ in fired)
 
 
-def test_clear_forgets_all() -> None:
+def test_timers_that_are_cleared_are_all_forgotten() -> None:
     timers = TimerQueue()
     timers.schedule("a", 1, Named("a"))
     timers.clear()

@@ -38,7 +38,7 @@ def test_message_indexes_that_are_none(data: bytes) -> None:
         message_indexes(data)
 
 
-def test_data_are_read() -> None:
+def test_framed_data_are_read_with_their_schema() -> None:
     schema = JsonText("Order")
     assert schema.decode(Framed(b'{"a": [1]}', 7)) == ({"a": [1]}, None)
     assert (schema.kind, repr(schema)) == ("json", "<JsonText Order>")

@@ -59,7 +59,7 @@ def test_googles_own_files_may_be_missing_in_a_set(descriptor_set: bytes) -> Non
         ProtobufSchema(alone.SerializeToString())
 
 
-def test_unknown_fields_are_told(descriptor_set: bytes) -> None:
+def test_protobuf_record_with_unknown_fields_is_told(descriptor_set: bytes) -> None:
     values, problem = ProtobufSchema(descriptor_set).decode(Framed(ORDER + b"\x78\x01"))
     assert (values, problem) == (BOOK, "shop.Order has no field 15")
 

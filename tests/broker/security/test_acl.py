@@ -149,7 +149,7 @@ def test_what_was_removed_is_not_found_and_its_length_is_forgotten() -> None:
     assert found(index, "orders") == [first]
 
 
-def test_entries_of_principals() -> None:
+def test_acl_index_finds_entries_of_principals() -> None:
     index = AclIndex()
     ours, theirs = indexed_entry("x"), indexed_entry("y", principal="User:b")
     index.add(ours)

@@ -93,7 +93,7 @@ def test_before_4_4_a_network_is_any_text() -> None:
         ("[2001:DB8::1]/127", "2001:db8::", "2001:db8::2"),
     ],
 )
-def test_addresses_in_networks(network: str, inside: str, outside: str) -> None:
+def test_acl_host_network_contains_its_addresses(network: str, inside: str, outside: str) -> None:
     assert is_network(network)
     assert contains(network, inside)
     assert not contains(network, outside)
@@ -141,7 +141,7 @@ def test_without_entries_only_super_users_may() -> None:
     assert may(made, Operation.READ, who=Principal("User", "root"))
 
 
-def test_deny_goes_before_allow() -> None:
+def test_acl_deny_goes_before_allow() -> None:
     made = authorizer(
         entry_of_authorizer(), entry_of_authorizer(permission=Permission.DENY, name="ord", pattern=Pattern.PREFIXED)
     )
@@ -181,7 +181,7 @@ def test_alter_configs_implies_describe_configs_and_nothing_else() -> None:
     assert not may(authorizer(entry_of_authorizer(Operation.DESCRIBE)), Operation.READ)
 
 
-def test_deny_describe_leaves_read() -> None:
+def test_acl_deny_of_describe_leaves_read() -> None:
     made = authorizer(entry_of_authorizer(), entry_of_authorizer(Operation.DESCRIBE, Permission.DENY))
     assert may(made, Operation.READ)
     assert not may(made, Operation.DESCRIBE)
@@ -228,14 +228,14 @@ def test_a_decision_is_not_kept_longer_than_the_entries() -> None:
     assert not may(made, Operation.READ)
 
 
-def test_operations_as_bits() -> None:
+def test_authorized_operations_are_told_as_bits() -> None:
     made = authorizer(entry_of_authorizer(Operation.WRITE), entry_of_authorizer(Operation.ALTER_CONFIGS))
     bits = made.operations(ALICE, HERE, Resource.TOPIC, "orders")
     assert bits == 1 << 4 | 1 << 8 | 1 << 10 | 1 << 11
     assert authorizer().operations(ALICE, HERE, Resource.TOPIC, "orders") == 0
 
 
-def test_any_topic_will_do() -> None:
+def test_authorizer_finds_a_right_on_any_topic() -> None:
     def any_write(*acls: Acl) -> bool:
         return authorizer(*acls).allows_by_type(ALICE, HERE, Operation.WRITE, Resource.TOPIC)
 
@@ -276,7 +276,7 @@ def test_the_authorizer_follows_the_image() -> None:
     assert not may(made, Operation.READ)
 
 
-def test_configs_make_it() -> None:
+def test_authorizer_is_made_as_configured() -> None:
     made = authorizer_of(BrokerConfig({"super.users": "User:a; User:b:c;"}))
     assert may(made, Operation.READ, who=Principal("User", "b:c"))
     assert not may(made, Operation.READ)
@@ -346,7 +346,7 @@ def test_the_rules_are_those_of_the_naive_formulation(acls: list[Acl], data: st.
 
 
 @pytest.mark.parametrize("case", recorded(VECTORS))
-def test_the_decisions_are_kafkas(case: Case) -> None:
+def test_authorizer_decides_as_kafka_did(case: Case) -> None:
     made = authorizer(
         *(Acl(*entry_of_authorizer) for entry_of_authorizer in case["entries"]), allow_if_no_acl=case["allow_if_no_acl"]
     )

@@ -13,12 +13,12 @@ def denial(when_ms: int, reason: str = "") -> Denial:
     return Denial(when_ms, "User:alice", "10.0.0.7", "READ", "TOPIC", "orders", "Fetch", "PLAINTEXT", reason)
 
 
-def test_a_refusal_in_words() -> None:
+def test_denial_as_text_names_user_operation_and_resource() -> None:
     assert str(denial(1)) == "User:alice at 10.0.0.7 was denied READ on TOPIC orders for Fetch (PLAINTEXT)"
     assert str(denial(1, "why")).endswith("(PLAINTEXT): why")
 
 
-def test_the_newest_are_kept() -> None:
+def test_denials_keep_the_newest() -> None:
     denials = Denials()
     for when_ms in range(1500):
         denials.add(denial(when_ms))

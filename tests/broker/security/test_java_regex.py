@@ -55,6 +55,6 @@ def test_replacements_are_those_of_java(pattern: str, text: str, replacement: st
 
 
 @pytest.mark.parametrize("replacement", ["$", "$x", "$2", "${m}", "\\"])
-def test_replacements_that_java_refuses(replacement: str) -> None:
+def test_java_regex_replacements_that_java_refuses_are_refused(replacement: str) -> None:
     with pytest.raises(ValueError):
         replace_all(compile_java("(a)"), "a", replacement)

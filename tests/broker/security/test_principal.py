@@ -7,7 +7,7 @@ import pytest
 from odradek.broker.security.principal import ANONYMOUS, Principal, host_of, resolved
 
 
-def test_text_and_back() -> None:
+def test_principal_is_written_and_read_as_text() -> None:
     assert str(Principal("User", "alice")) == "User:alice"
     assert Principal.parse("User:CN=a:b,O=x") == Principal("User", "CN=a:b,O=x")
     assert str(ANONYMOUS) == "User:ANONYMOUS"
@@ -15,7 +15,7 @@ def test_text_and_back() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "alice", "User:", ":alice", ":"])
-def test_text_that_is_none(text: str) -> None:
+def test_principal_text_that_is_malformed_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="principalType:principalName"):
         Principal.parse(text)
 

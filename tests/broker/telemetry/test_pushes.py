@@ -14,7 +14,7 @@ def push(payload: bytes) -> TelemetryPush:
     return TelemetryPush(5000, 2, "aZsgEsmLT4GL7Oe6T1LDtQ", "me", "java", "4", False, payload)
 
 
-def test_the_oldest_make_room() -> None:
+def test_telemetry_pushes_make_room_by_dropping_the_oldest() -> None:
     kept = KeptPushes(limit=5000)
     for number in range(10):
         kept.add(push(bytes([number]) * 1000))
@@ -55,7 +55,7 @@ def metrics_data(name: str) -> bytes:
     return bytes(data.SerializeToString())
 
 
-def test_a_sum() -> None:
+def test_telemetry_push_of_a_sum_is_read() -> None:
     [metric] = metrics_of([push(metrics_data(CONNECTIONS))])
     assert (metric.name, metric.kind, metric.value, metric.delta) == (CONNECTIONS, "sum", 3, True)
     assert (metric.attributes, metric.labels) == ({"node.id": 1}, {"client_rack": "r1"})

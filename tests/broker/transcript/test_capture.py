@@ -100,7 +100,7 @@ def test_a_connection_begins_with_its_handshake() -> None:
     assert [each.seconds for each in found[3:]] == pytest.approx([1_000_000.5, 1_000_000.504])
 
 
-def test_nodes_stay_apart() -> None:
+def test_capture_keeps_nodes_apart() -> None:
     second = recorded(HeartbeatRequest("g"), 4, connection="127.0.0.1:9001-127.0.0.1:50000-2")
     second._raw[2] = 2
     assert {each.target for each in packets(BEAT, second) if each.flags == 0x02} == {"127.0.0.1:9092", "127.0.0.2:9092"}
@@ -127,7 +127,7 @@ def test_of_what_was_not_kept_a_packet_says_so() -> None:
     assert found[4].acknowledged == 1 + size
 
 
-def test_addresses_of_version_6() -> None:
+def test_capture_writes_addresses_of_ip_version_6() -> None:
     raw = captured(recorded(HeartbeatRequest("g"), 4, connection="::1:9000-::1:50000-1"))
     assert raw[40] >> 4 == 6
     assert raw[48:80] == (bytes(15) + b"\1") * 2
@@ -138,7 +138,7 @@ def test_a_connection_without_addresses() -> None:
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="there is no tshark (Debian: tshark)")
-def test_wireshark_decodes_it(tmp_path: Path) -> None:
+def test_capture_is_decoded_by_wireshark(tmp_path: Path) -> None:
     """In versions that the Wireshark of a few years ago knows; of later ones it shows the header."""
     batch = build_batch([Record(0, 1000, None, b"hello", ())])
     produce = ProduceRequest(None, 1, 0, [TopicProduceData("orders", partition_data=[PartitionProduceData(0, batch)])])

@@ -69,6 +69,6 @@ def test_what_was_saved_is_what_is_read() -> None:
         to_line(recorded(FETCH, 16)).replace('{"bytes":"', '{"bytes":"%'),
     ],
 )
-def test_another_file_is_refused(line: str) -> None:
+def test_load_transcript_of_another_file_is_refused(line: str) -> None:
     with pytest.raises(TranscriptError, match="line 2 is not a line of a transcript: "):
         load_transcript(["\n", line])

@@ -23,7 +23,7 @@ from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, Hear
 from tests.fakes.exchanges import ORDERS_ID, Names, raw_exchange, recorded
 
 
-def test_who_asked_what_when() -> None:
+def test_recorded_request_tells_who_asked_what_when() -> None:
     one = recorded(HeartbeatRequest("g", 3, "m"), 4, HeartbeatResponse(0), client_id="c", correlation_id=9)
     assert (one.api, one.version, one.node, one.client_id, one.correlation_id) == ("Heartbeat", 4, 1, "c", 9)
     assert (one.client, one.broker) == ("127.0.0.1:50000", "127.0.0.1:9000")
@@ -37,12 +37,12 @@ def test_who_asked_what_when() -> None:
     assert (one.group, one.transactional_id, one.errors, one.state) == ("g", None, (), "answered")
 
 
-def test_addresses_of_version_6() -> None:
+def test_recorded_request_has_addresses_of_ip_version_6() -> None:
     one = recorded(HeartbeatRequest("g"), 4, connection="::1:9000-::1:50000-12")
     assert (one.client, one.broker) == ("::1:50000", "::1:9000")
 
 
-def test_errors_have_names() -> None:
+def test_recorded_request_names_its_errors() -> None:
     one = recorded(HeartbeatRequest("g"), 4, HeartbeatResponse(0, 25))
     assert one.errors == one.problems == ("UNKNOWN_MEMBER_ID",)
     both = recorded(AddOffsetsToTxnRequest("t-1", 5, 0, "g"), 3, AddOffsetsToTxnResponse(0, 51))
@@ -58,7 +58,7 @@ def test_a_request_that_waits_is_read_again_when_it_is_answered() -> None:
     assert (one.state, one.errors) == ("answered", ("REBALANCE_IN_PROGRESS",))
 
 
-def test_other_ends() -> None:
+def test_recorded_request_tells_how_it_ended() -> None:
     assert recorded(HeartbeatRequest("g"), 4, cut="the client has gone").state == "cut"
     raw = raw_exchange(HeartbeatRequest("g"), 4)
     raw[9] = 101.0
@@ -81,7 +81,7 @@ def test_zeros_stand_for_what_was_left_out() -> None:
     assert [is_trimmed(kept) for kept in (((b"c", 3),), b"abc", None, Head(b"a", 5))] == [True, False, False, False]
 
 
-def test_both_messages_are_decoded() -> None:
+def test_recorded_request_decodes_both_messages() -> None:
     request, answer = ApiVersionsRequest("me", "1"), ApiVersionsResponse(0, throttle_time_ms=7)
     kept = recorded(request, 3, answer).exchange
     assert decoded_request(kept) == request

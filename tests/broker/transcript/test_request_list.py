@@ -122,7 +122,7 @@ def test_requests_are_found_by_transaction() -> None:
         ({"partition": 1}, "partition=1: name the topic too"),
     ],
 )
-def test_mistakes_are_told(conditions: dict[str, Any], text: str) -> None:
+def test_request_selection_with_mistakes_is_refused(conditions: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(text)):
         Selection(**conditions)
 

@@ -103,7 +103,7 @@ def test_the_line_of_the_reports() -> None:
     assert line_of(fetch(latency=0.5)).endswith("end 1 (500 ms)")
 
 
-def test_several_stand_in_columns() -> None:
+def test_request_lines_stand_in_columns() -> None:
     lines = lines_of([fetch(), recorded(HeartbeatRequest("g", 3), 4, HeartbeatResponse(0, 25), at=12, client_id="c")])
     assert lines == [
         " +0.120 Fetch v16    consumer-1 orders-1@1 -> 0 records, end 1",
@@ -123,7 +123,7 @@ def test_several_stand_in_columns() -> None:
         ({"client_id": "a\nb" + 50 * "c"}, f"a?b{36 * 'c'}… -> still waiting"),
     ],
 )
-def test_other_ends(options: dict[str, Any], end: str) -> None:
+def test_request_line_tells_how_it_ended(options: dict[str, Any], end: str) -> None:
     assert line_of(recorded(ApiVersionsRequest(), 0, **options)).endswith(end)
 
 
@@ -225,7 +225,7 @@ ASSIGNMENT = encode_assignment(ConsumerProtocolAssignment([Assigned("t", [0, 2])
         ),
     ],
 )
-def test_an_answer_in_words(request_: Any, version: int, answer: Any, text: str) -> None:
+def test_answer_is_described_in_words(request_: Any, version: int, answer: Any, text: str) -> None:
     one = recorded(request_, version, answer)
     assert describe_answer(one, one.response) == text
 
@@ -277,7 +277,7 @@ def test_an_answer_in_words(request_: Any, version: int, answer: Any, text: str)
         (CreateTopicsRequest([CreatableTopic(f"t{n}", 1, 1) for n in range(6)]), 7, "t0 t1 t2 t3 +2 more"),
     ],
 )
-def test_a_request_in_words(request_: Any, version: int, text: str) -> None:
+def test_request_is_described_in_words(request_: Any, version: int, text: str) -> None:
     one = recorded(request_, version)
     assert describe_request(one, one.request) == text
 
@@ -300,7 +300,7 @@ def batch(count: int) -> bytes:
     return build_batch([Record(number, 1000, None, b"value", ()) for number in range(count)])
 
 
-def test_batches_are_added_up() -> None:
+def test_count_records_adds_up_batches() -> None:
     assert count_records(None) == count_records(b"") == 0
     assert count_records(batch(3)) == 3
     assert count_records([batch(3), memoryview(batch(2))]) == 5
@@ -310,7 +310,7 @@ def test_a_last_batch_that_was_cut_does_not_count() -> None:
     assert count_records(batch(3) + batch(2)[:-1]) == 3
 
 
-def test_markers_do_not_count() -> None:
+def test_count_records_leaves_markers_out() -> None:
     marker = bytearray(batch(1))
     marker[22] |= 0x20  # the bit for control batches (KIP-98)
     assert count_records(batch(3) + bytes(marker)) == 3

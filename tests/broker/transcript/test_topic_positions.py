@@ -62,7 +62,7 @@ def test_offsets_that_are_asked_for() -> None:
     assert recorded(delete, 2).topics == (("t", 0, 3),)
 
 
-def test_others_name_their_topics() -> None:
+def test_topic_positions_of_other_requests_are_their_topics() -> None:
     assert recorded(MetadataRequest([MetadataRequestTopic(name="a"), MetadataRequestTopic(name="b")]), 12).topics == (
         ("a", None, None),
         ("b", None, None),
@@ -80,7 +80,7 @@ def fetch(epoch: int, *partitions: tuple[int, int], forgotten: tuple[int, ...] =
     return FetchRequest(session_id=9 if epoch else 0, session_epoch=epoch, topics=topics, forgotten_topics_data=gone)
 
 
-def test_a_session_is_followed() -> None:
+def test_topic_positions_of_a_fetch_session_are_followed() -> None:
     sessions = FetchSessions(Names())
     assert sessions.read(1, fetch(0, (0, 5), (1, 7)), FetchResponse(session_id=9)) == ()
     assert sessions.read(1, fetch(1, (1, 8)), FetchResponse(session_id=9)) == (("orders", 0, 5), ("orders", 1, 8))

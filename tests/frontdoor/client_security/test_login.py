@@ -36,7 +36,7 @@ def test_names_are_escaped_and_delegation_tokens_say_what_they_are() -> None:
     assert Scram("SCRAM-SHA-512", "id", "x", nonce="N", delegated=True).first() == b"n,,n=id,r=N,tokenauth=true"
 
 
-def test_nonces_are_fresh() -> None:
+def test_scram_login_has_a_fresh_nonce() -> None:
     assert Scram("SCRAM-SHA-256", "a", "b").first() != Scram("SCRAM-SHA-256", "a", "b").first()
 
 

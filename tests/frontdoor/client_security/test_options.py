@@ -116,7 +116,7 @@ def test_secrets_are_in_no_repr_and_survive_a_pickle() -> None:
         ({"enable.ssl.certificate.verification": "maybe"}, "true or false"),
     ],
 )
-def test_wrong_tls_options(options: Mapping[str, str], message: str) -> None:
+def test_client_tls_options_that_are_wrong_are_refused(options: Mapping[str, str], message: str) -> None:
     with pytest.raises(SecurityOptionError, match=message) as caught:
         ClientSecurity.parse({"security.protocol": "SSL"} | dict(options))
     assert "hush" not in str(caught.value)
@@ -132,7 +132,7 @@ def test_wrong_tls_options(options: Mapping[str, str], message: str) -> None:
         ({"sasl.mechanism": "OAUTHBEARER", "sasl.login.callback.handler.class": "a.B"}, "a.B is a class of Java's"),
     ],
 )
-def test_wrong_sasl_options(options: Mapping[str, str], message: str) -> None:
+def test_client_sasl_options_that_are_wrong_are_refused(options: Mapping[str, str], message: str) -> None:
     with pytest.raises(SecurityOptionError, match=message) as caught:
         ClientSecurity.parse({"security.protocol": "SASL_PLAINTEXT"} | dict(options))
     assert "hush" not in str(caught.value)

@@ -88,7 +88,7 @@ def test_the_default_trusts_only_who_can_show_a_certificate_for_the_host() -> No
     assert (context.minimum_version, context.maximum_version) == (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
 
 
-def test_versions_and_ciphers() -> None:
+def test_client_tls_context_has_the_versions_and_ciphers_given() -> None:
     context = build_context(TlsOptions(versions=("TLSv1.2",), ciphers="ECDHE-RSA-AES256-GCM-SHA384"))
     assert context.minimum_version == context.maximum_version == ssl.TLSVersion.TLSv1_2
     assert "ECDHE-RSA-AES256-GCM-SHA384" in {cipher["name"] for cipher in context.get_ciphers()}

@@ -48,7 +48,7 @@ def test_security_options_count_and_others_are_named(file: Path, capsys: pytest.
     assert "only security options count here, not bootstrap.servers" in capsys.readouterr().err
 
 
-def test_wrong_files_are_refused(tmp_path: Path, file: Path) -> None:
+def test_client_config_files_that_are_malformed_are_refused(tmp_path: Path, file: Path) -> None:
     with pytest.raises(SecurityOptionError, match="No such file"):
         client_options(tmp_path / "none")
     file.write_text("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.password=hush\n")

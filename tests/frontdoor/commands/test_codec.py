@@ -62,7 +62,7 @@ DECODED = {
 }
 
 
-def test_what_is_printed() -> None:
+def test_codec_prints_messages_and_encodes_them_again() -> None:
     hex_ = REQUEST.replace(" ", "")
     assert run(run_decode, "request", {"key": 3, "version": 1, "hex": hex_}) == (0, [DECODED])
     assert run(run_decode, "request", {"hex": hex_}) == (0, [DECODED])
@@ -110,7 +110,7 @@ def test_api_versions_of_a_version_to_come() -> None:
         ({"hex": REQUEST[:-3]}, "MetadataRequestTopic.name"),
     ],
 )
-def test_bad_lines_of_decode(line: Any, complaint: str) -> None:
+def test_decode_command_complains_of_bad_lines(line: Any, complaint: str) -> None:
     status, answers = run(run_decode, "request", {"hex": REQUEST}, line, "", {"hex": REQUEST})
     assert status == 1
     assert [set(answer) for answer in answers] == [set(DECODED), {"error"}, set(DECODED)]
@@ -148,7 +148,7 @@ def test_bad_lines_of_decode_response(line: Any, complaint: str) -> None:
         ({"trailing": "x"}, '"trailing" is not hex'),
     ],
 )
-def test_bad_lines_of_encode(change: dict[str, Any], complaint: str) -> None:
+def test_encode_command_complains_of_bad_lines(change: dict[str, Any], complaint: str) -> None:
     status, [answer] = run(run_encode, "request", {**DECODED, **change})
     assert status == 1
     assert complaint in answer["error"]

@@ -17,15 +17,15 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.mark.parametrize(("page", "text"), [("coverage.md", markdown), ("configuration.md", config_markdown)])
-def test_the_pages_are_current(page: str, text: Callable[[], str]) -> None:
+def test_coverage_pages_are_current(page: str, text: Callable[[], str]) -> None:
     assert (DOCS / page).read_text(encoding="utf-8") == text() + "\n", "run: make pages"
 
 
-def test_every_use_is_explained() -> None:
+def test_coverage_explains_every_use_of_a_config() -> None:
     assert {row.use for row in config_rows()} == set(uses())
 
 
-def test_configs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_coverage_command_lists_configs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["coverage", "--configs", "--json"]) == 0
     rows = {(row["kind"], row["name"]): row for row in json.loads(capsys.readouterr().out)}
     assert rows["broker", "num.partitions"]["use"] == "honoured"

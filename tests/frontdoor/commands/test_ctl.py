@@ -34,7 +34,7 @@ def ctl(
         yield run
 
 
-def test_operations_by_their_names(ctl: Run, broker: odradek.KafkaBroker) -> None:
+def test_ctl_calls_operations_by_their_names(ctl: Run, broker: odradek.KafkaBroker) -> None:
     undo = json.loads(ctl("kill-node", "2")[1])
     assert len(broker.bootstrap_servers.split(",")) == 2
     assert ctl("undos", "undo", undo["id"]) == (0, "", "")
@@ -87,7 +87,7 @@ def test_alone_it_lists_what_there_is(ctl: Run) -> None:
         (("heal", "--at", "https://x"), "--at https://x: expected http://HOST:PORT"),
     ],
 )
-def test_mistakes_are_one_line(ctl: Run, words: tuple[str, ...], says: str) -> None:
+def test_ctl_tells_a_mistake_in_one_line(ctl: Run, words: tuple[str, ...], says: str) -> None:
     assert ctl(*words) == (2, "", f"odradek ctl: {says}\n")
 
 

@@ -13,7 +13,7 @@ import odradek
 from odradek.__main__ import main
 
 
-def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_tells_an_error_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(tmp_path / "copy"), "--bootstrap-servers", "127.0.0.1:1"]) == 2
     assert "127.0.0.1:1: Connection refused" in capsys.readouterr().err
     (tmp_path / "full").mkdir()

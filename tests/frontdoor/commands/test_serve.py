@@ -247,7 +247,9 @@ def test_a_data_dir_that_cannot_be_is_named(tmp_path: Path) -> None:
         (("--log-level", "loud"), "loud"),
     ],
 )
-def test_options_are_checked(words: tuple[str, str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_options_that_are_wrong_are_refused(
+    words: tuple[str, str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["serve", *words])
     assert ended.value.code == 2

@@ -58,7 +58,7 @@ def test_a_rule_that_is_asked_for() -> None:
     assert told.count("app wrote records without keys to several partitions of 'orders'") == 1
 
 
-def test_no_such_rule(capsys: pytest.CaptureFixture[str]) -> None:
+def test_strict_log_with_an_unknown_rule_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--strict", "warn -order"]) != 0
     assert "--strict: " in capsys.readouterr().err
     assert main(["serve", "--strict", "warn +partitioner-orders"]) != 0

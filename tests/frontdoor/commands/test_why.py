@@ -31,7 +31,7 @@ def asked(broker: KafkaBroker, group: str) -> list[str]:
     return why(group, broker.bootstrap_servers).splitlines()
 
 
-def test_a_group_without_members(broker: KafkaBroker) -> None:
+def test_why_command_tells_of_a_group_without_members(broker: KafkaBroker) -> None:
     broker.produce_all("orders", ["one", "two"])
     broker.produce("orders", "three", partition=0, transactional_id="p-1", transaction="open")
     broker.group("g").set_offsets({("orders", 0): 1})

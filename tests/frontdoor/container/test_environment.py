@@ -71,7 +71,9 @@ def test_the_listeners_are_those_that_are_advertised_at_all_addresses() -> None:
         ({"KAFKA_LISTENERS": "A://:1", "KAFKA_ADVERTISED_HOST_NAME": "kafka"}, "A://:1", None),
     ],
 )
-def test_a_host_to_advertise(variables: dict[str, str], listeners: str, advertised: str | None) -> None:
+def test_environment_names_the_host_to_advertise(
+    variables: dict[str, str], listeners: str, advertised: str | None
+) -> None:
     found = read_environment(variables).configs
     assert found["listeners"] == listeners
     assert found.get("advertised.listeners") == advertised
@@ -148,7 +150,7 @@ def test_log_ins_of_a_jaas_file(tmp_path: Path) -> None:
     assert found.notes == ["KAFKA_OPTS has options without effect: there is no JVM"]
 
 
-def test_stores_of_bitnamis_image(tmp_path: Path) -> None:
+def test_environment_of_bitnamis_image_names_its_stores(tmp_path: Path) -> None:
     mounted, usual = tmp_path / "bitnami/kafka/config/certs", tmp_path / "opt/bitnami/kafka/config/certs"
     mounted.mkdir(parents=True)
     (mounted / "kafka.keystore.jks").touch()
@@ -206,7 +208,7 @@ def test_users_are_users_of_every_mechanism_on_every_sasl_listener() -> None:
     assert found.scram == ['SCRAM-SHA-256=[name=alice,password=a"1]', "SCRAM-SHA-256=[name=bob,password=b2]"]
 
 
-def test_topics_at_the_start() -> None:
+def test_environment_names_topics_to_create() -> None:
     found = read_environment({"KAFKA_CREATE_TOPICS": "orders:3:1, state:1:1:compact,one"})
     assert found.topics == ["orders:3", "state:1:cleanup.policy=compact", "one:1"]
 

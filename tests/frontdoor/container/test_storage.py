@@ -17,7 +17,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "kept"
 
 
-def test_a_random_id(capsys: pytest.CaptureFixture[str]) -> None:
+def test_storage_command_prints_a_random_id(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["random-uuid"]) == 0
     assert len(capsys.readouterr().out.strip()) == 22
 

@@ -126,7 +126,9 @@ def test_hundreds_of_waits_take_no_threads_and_end_with_their_clients(broker: od
         ("POST", "/v1/reload-coordinator", {"partition": 0, "topic": "__share_group_state"}, 400, "does not exist yet"),
     ],
 )
-def test_bad_input_is_told(control: Ask, method: str, path: str, body: Any, status: int, message: str) -> None:
+def test_control_api_refuses_bad_input_with_a_message(
+    control: Ask, method: str, path: str, body: Any, status: int, message: str
+) -> None:
     found, answer = control(method, path, body)
     assert found == status
     assert message in answer["error"]["message"]

@@ -55,7 +55,7 @@ def test_mistakes_are_told_in_words(body: bytes, message: str) -> None:
         of_body(KILL, body)
 
 
-def test_a_query_has_fractions() -> None:
+def test_control_query_takes_fractions() -> None:
     tail = operation_of(odradek.Transcript, "tail")
     assert of_query(tail, {"since": "1.5", "limit": "3"}) == {"since": 1.5, "limit": 3}
     with pytest.raises(TypeError, match="since='x': expected a number"):

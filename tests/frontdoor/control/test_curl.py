@@ -32,12 +32,12 @@ def url() -> Iterator[str]:
         assert broker.bugs == []
 
 
-def test_there_are_examples() -> None:
+def test_control_api_docs_have_curl_examples() -> None:
     assert len(EXAMPLES) >= 8
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_is_answered(example: str, url: str) -> None:
+def test_control_api_answers_the_curl_examples_of_its_docs(example: str, url: str) -> None:
     words = shlex.split(example.replace("http://127.0.0.1:9090", url))
     done = subprocess.run(
         [*words, "--fail-with-body", "--silent"], capture_output=True, text=True, timeout=60, check=False

@@ -28,7 +28,7 @@ from odradek.control.streams import STREAMS
         (odradek.Undo, {"$ref": "#/components/schemas/Handle"}),
     ],
 )
-def test_types(hint: Any, schema: Any) -> None:
+def test_openapi_schemas_of_types(hint: Any, schema: Any) -> None:
     assert Schemas().of(hint) == schema
 
 

@@ -206,7 +206,7 @@ def test_clock_and_faults_have_buttons(broker: odradek.KafkaBroker, page: Page, 
     page.wait(f"!{has('frozen')}")
 
 
-def test_nodes_join_and_leave(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+def test_page_lets_nodes_join_and_leave(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
     page.open(f"{url}/#nodes")
     page.wait(has("Node 3"))
     page.run("document.querySelector('[aria-label=\"Configs of node 2\"]').click()")
@@ -256,7 +256,7 @@ def test_the_token_is_asked_for_once(broker: odradek.KafkaBroker, page: Page) ->
         page.open("about:blank")
 
 
-def test_dark_mode_is_dark(page: Page, url: str) -> None:
+def test_page_is_dark_in_dark_mode(page: Page, url: str) -> None:
     page.dark(True)
     page.open(f"{url}/")
     page.wait("document.querySelector('main .grid') !== null")
@@ -291,7 +291,7 @@ def test_records_come_live_and_decoded(broker: odradek.KafkaBroker, page: Page, 
     page.wait("document.querySelector('.detail .tag').innerText === 'int, id 7'")
 
 
-def test_requests_come_live(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+def test_page_shows_requests_as_they_come(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
     page.open(f"{url}/#requests")
     page.wait(has("No requests."))
     with WireClient.at(broker.bootstrap_servers, client_id="somebody") as client:
@@ -382,7 +382,9 @@ ASKEW = """[...document.querySelectorAll('main .grid')].filter(grid => {
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("pixels", [400, 900, 1400])
-def test_every_view_fits(broker: odradek.KafkaBroker, page: Page, url: str, pixels: int, dark: bool) -> None:
+def test_page_fits_narrow_and_wide_windows(
+    broker: odradek.KafkaBroker, page: Page, url: str, pixels: int, dark: bool
+) -> None:
     broker.produce_all("t", [json.dumps({"number": each, "text": "long " * 40}) for each in range(50)])
     broker.produce("t", "v", transactional_id="payments-of-a-long-name-" * 4, transaction="open")
     broker.group("g").set_offsets({("t", 0): 3})
@@ -483,7 +485,7 @@ def test_a_topic_is_made_changed_emptied_and_deleted(broker: odradek.KafkaBroker
     assert list(broker.topics) == ["new"]
 
 
-def test_records_are_produced(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+def test_page_produces_records(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
     page.open(f"{url}/#records/t")
     page.wait(has("No records."))
     click(page, "Produce")

@@ -102,7 +102,7 @@ def test_there_are_not_too_many(control: Ask, monkeypatch: pytest.MonkeyPatch) -
     assert (status, told["error"]["message"]) == (409, "0 forks run already: close_fork ends one")
 
 
-def test_from_python_over_http(broker: odradek.KafkaBroker) -> None:
+def test_control_server_is_used_from_python_over_http(broker: odradek.KafkaBroker) -> None:
     broker.produce("t", "before", partition=0)
     with ControlServer(broker, token="s3cret") as server:
         remote = odradek.connect(server.url, "s3cret")
@@ -149,7 +149,7 @@ def test_from_python_in_a_child_process() -> None:
         assert len(list(broker.records("t"))) == 1
 
 
-def test_the_table_only_declares() -> None:
+def test_control_table_of_operations_only_declares() -> None:
     nothing = ForkOperations()
     for ask_for in (nothing.fork, lambda: nothing.forks, lambda: nothing.close_fork("1")):
         with pytest.raises(NotImplementedError):

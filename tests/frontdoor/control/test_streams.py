@@ -108,7 +108,7 @@ def stream(broker: odradek.KafkaBroker, path: str) -> Iterator[http.client.HTTPR
         connection.close()
 
 
-def test_records_come_decoded(broker: odradek.KafkaBroker) -> None:
+def test_control_stream_sends_decoded_records(broker: odradek.KafkaBroker) -> None:
     broker.topic("t").set_schema('"int"')
     with stream(broker, "/v1/records/stream?topic=t") as answer:
         for value, expected in ((b"\x54", 42), (b"\x02", 1)):
@@ -147,7 +147,7 @@ def test_the_end_of_the_topic_is_told(broker: odradek.KafkaBroker) -> None:
         ("topic=t&starts=a", 400),
     ],
 )
-def test_mistakes_are_told(control: Ask, query: str, status: int) -> None:
+def test_control_stream_with_mistakes_is_refused(control: Ask, query: str, status: int) -> None:
     found = control("GET", f"/v1/records/stream?{query}")
     assert (found[0], bool(found[1]["error"]["message"])) == (status, True)
 

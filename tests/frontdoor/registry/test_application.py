@@ -70,7 +70,7 @@ def test_the_registry_answers_in_its_media_types(registry: Ask, headers: dict[st
         (json.dumps({"schema": "[" * 400_000}).encode(), 422, 42201),
     ],
 )
-def test_bad_bodies_leave_nothing(
+def test_registry_request_with_a_bad_body_leaves_nothing(
     registry: Ask, broker: odradek.KafkaBroker, body: bytes, status: int, code: int
 ) -> None:
     found, data = registry("POST", VERSIONS, body)
@@ -127,7 +127,7 @@ def test_answers_are_left_to_the_caches_of_clients(registry: Ask, broker: odrade
         assert names == {"date", "content-type", "content-length", "connection"}
 
 
-def test_head_and_options(registry: Ask, broker: odradek.KafkaBroker) -> None:
+def test_registry_answers_head_and_options(registry: Ask, broker: odradek.KafkaBroker) -> None:
     registry("POST", VERSIONS, INT)
     head, got = (answered(broker, method, "/schemas/ids/1") for method in ("HEAD", "GET"))
     assert (head.status, head.read(), head.headers["Content-Length"]) == (200, b"", got.headers["Content-Length"])
@@ -144,7 +144,7 @@ def answered(broker: odradek.KafkaBroker, method: str, path: str) -> http.client
     return connection.getresponse()
 
 
-def test_paths_that_are_none(registry: Ask) -> None:
+def test_registry_refuses_unknown_paths_and_methods(registry: Ask) -> None:
     assert registry("GET", "/nothing")[1]["error_code"] == 404
     assert registry("GET", "/contexts/.c/nothing")[1]["error_code"] == 404
     status, data = registry("POST", "/subjects", INT)
@@ -236,7 +236,7 @@ def test_a_request_without_an_answer(registry: Ask, broker: odradek.KafkaBroker)
 
 
 @pytest.mark.long
-def test_faults_in_another_process() -> None:
+def test_registry_faults_work_in_another_process() -> None:
     with odradek.KafkaBroker(process=True, registry=True) as broker:
         fault = odradek.Fault(registry="/mode", answer=503)
         broker.set_faults(fault)

@@ -111,7 +111,7 @@ def test_global_read_only_is_not_taken_for_that_of_subjects(registry: Ask, broke
     ("user", "token", "works"),
     [("", None, False), ("any:secret@", None, True), ("", "secret", True), ("a:b@", None, False)],
 )
-def test_log_ins(user: str, token: str | None, works: bool) -> None:
+def test_registry_copy_logs_in(user: str, token: str | None, works: bool) -> None:
     with odradek.KafkaBroker() as broker, RegistryServer(broker, token="secret") as server:
         ask(server.url, "POST", "/subjects/s/versions", INT, Authorization="Bearer secret")
         source = RegistrySource(server.url.replace("//", f"//{user}"), token)
@@ -181,7 +181,9 @@ def test_a_registry_without_contexts_and_modes(other: Callable[[Answers], Regist
         ("subjects/s/versions/3?deleted=true", {"schema": "x"}, "needs subject, version, id and schema"),
     ],
 )
-def test_answers_of_no_registry(other: Callable[[Answers], RegistrySource], path: str, answer: Any, words: str) -> None:
+def test_registry_copy_from_something_else_is_refused(
+    other: Callable[[Answers], RegistrySource], path: str, answer: Any, words: str
+) -> None:
     with pytest.raises(RegistrySourceError, match=words):
         registry_records(other({**SMALL, f"/base/{path}": answer}), lambda text: None)
 
@@ -195,7 +197,7 @@ def test_one_id_for_two_schemas_is_refused(other: Callable[[Answers], RegistrySo
 
 
 @pytest.mark.parametrize("url", ["localhost:8081", "file:///etc/passwd", "http://", "http://h:nix"])
-def test_urls_that_are_none(url: str) -> None:
+def test_registry_copy_from_a_wrong_url_is_refused(url: str) -> None:
     with pytest.raises(RegistrySourceError):
         RegistrySource(url)
 

@@ -59,7 +59,7 @@ def test_ids_count_up_in_a_context_and_equal_schemas_share_one(pure: Pure) -> No
     assert pure.state.contexts == [".", ".c"]
 
 
-def test_registering_again_changes_nothing(pure: Pure) -> None:
+def test_registry_registers_the_same_schema_once(pure: Pure) -> None:
     pure.register("s", ONE)
     assert pure.register("s", json.dumps(json.loads(ONE), indent=2)) == {"id": 1}
     assert len(pure.log) == 1

@@ -64,7 +64,7 @@ def _fits(answer: Any, kind: str | None) -> bool:
     return isinstance(answer, dict) and set(answer) <= set(DESCRIBED["fields"][kind])
 
 
-def test_answers_are_as_described(registry: Ask) -> None:
+def test_registry_answers_as_its_api_is_documented(registry: Ask) -> None:
     seen = set()
     others = [("GET", "/subjects/m/metadata?key=owner&value=me", None), ("GET", "/v1/metadata/id", None)]
     for method, path, body in [*(each[:3] for each in CONVERSATION), *others]:

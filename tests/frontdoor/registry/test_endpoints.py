@@ -176,7 +176,7 @@ def test_the_latest_with_a_property(registry: Ask) -> None:
     assert registry("GET", "/subjects/s/metadata")[1]["version"] == 2
 
 
-def test_who_is_referred_to(registry: Ask) -> None:
+def test_registry_refuses_to_delete_schemas_that_others_refer_to(registry: Ask) -> None:
     registry("POST", "/subjects/inner/versions", {"schema": '{"type":"enum","name":"E","symbols":["A"]}'})
     outer = {"schema": '["null","E"]', "references": [{"name": "E", "subject": "inner", "version": 1}]}
     assert registry("POST", "/subjects/outer/versions", outer) == (200, {"id": 2})
@@ -205,7 +205,7 @@ def _fits(shape: list[str | None], path: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ["a/b", "Bücher 1", "a%2Fb", ":.c:a/b"])
-def test_subjects_with_any_letters(registry: Ask, name: str) -> None:
+def test_registry_takes_subjects_with_any_letters(registry: Ask, name: str) -> None:
     from urllib.parse import quote
 
     path = f"/subjects/{quote(name, safe='')}/versions"
@@ -265,14 +265,14 @@ def test_a_version_of_a_subject_is_read(text: str, version: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-2", "2147483648", "one", "1.0", "\u0661", "9" * 5000])
-def test_what_is_no_version(text: str) -> None:
+def test_registry_request_with_a_wrong_version_is_refused(text: str) -> None:
     with pytest.raises(RegistryError) as refused:
         Request({"version": text}).version  # noqa: B018
     assert refused.value.code == 42202
 
 
 @pytest.mark.parametrize("text", ["-1", "2147483648", "one", "\u0661"])
-def test_what_is_no_id(text: str) -> None:
+def test_registry_request_with_a_wrong_id_is_refused(text: str) -> None:
     with pytest.raises(RegistryError) as refused:
         Request({"id": text}).number  # noqa: B018
     assert refused.value.code == 404
@@ -315,7 +315,7 @@ def test_flags_of_a_registry_request_are_read() -> None:
     ("body", "code"),
     [(b"", 422), (b" ", 422), (b"{", 400), (b"[" * 100_000, 400), (b"\xff", 400), (b"[]", 422), (b"null", 422)],
 )
-def test_what_is_no_object(body: bytes, code: int) -> None:
+def test_registry_request_whose_body_is_no_object_is_refused(body: bytes, code: int) -> None:
     with pytest.raises(RegistryError) as refused:
         Request(body=body).object  # noqa: B018
     assert refused.value.code == code

@@ -85,7 +85,7 @@ def test_a_request_may_name_the_context(context: str, subject: str | None, meant
         ("orders", ":.:", True),
     ],
 )
-def test_prefixes(subject: str, prefix: str, meant: bool) -> None:
+def test_registry_subjects_are_selected_by_prefix(subject: str, prefix: str, meant: bool) -> None:
     assert begins(subject, prefix) is meant
 
 
@@ -108,7 +108,7 @@ def test_metadata_count_by_name_behind_a_mark() -> None:
     assert Content("x", metadata="{}").guid == md5(b"x", b"\x01")
 
 
-def test_rules_count_by_kind() -> None:
+def test_registry_guid_counts_rules_by_kind() -> None:
     rule = {"name": "n", "kind": "CONDITION", "mode": "WRITE", "type": "CEL", "expr": "e", "params": {"p": "q"}}
     rules = {"domainRules": [{**rule, "disabled": True}], "migrationRules": [{"name": "m"}]}
     guid = Content("x", rules=sorted_text(rules)).guid
@@ -132,7 +132,7 @@ def test_a_version_tells_its_place() -> None:
     assert told == {"subject": "s", "version": 2, "id": 7, "guid": md5(b'"int"'), "schema": '"int"'}
 
 
-def test_extras_are_replaced_together() -> None:
+def test_registry_metadata_and_rules_are_replaced_together() -> None:
     content = Content("x").with_extras({"properties": {"b": "ä"}}, None)
     assert json.loads(content.metadata or "") == {"properties": {"b": "ä"}}
     assert content.rules is None

@@ -103,13 +103,13 @@ def test_what_is_too_deep_or_takes_too_long_is_said(state: RegistryState, kind: 
         ),
     ],
 )
-def test_what_cannot_be_understood(state: RegistryState, content: Content, why: str) -> None:
+def test_registry_schema_that_cannot_be_parsed_is_refused(state: RegistryState, content: Content, why: str) -> None:
     with pytest.raises(RegistryError, match=why) as refused:
         Parser().parsed(state, "outer", content)
     assert refused.value.code == 42201
 
 
-def test_a_circle_is_found(state: RegistryState) -> None:
+def test_registry_references_in_a_circle_are_refused(state: RegistryState) -> None:
     """No registry lets one in, but a log may have one."""
     state.replay(schema_record(Version("a", 1, 10, Content(INNER, references=(Reference("b", "b", 1),)))))
     state.replay(schema_record(Version("b", 1, 11, Content(MIDDLE, references=(Reference("a", "a", 1),)))))
@@ -149,7 +149,7 @@ def test_one_that_is_put_again_counts_once() -> None:
         assert (values.get("a"), values.size) == (size, size)
 
 
-def test_small_ones_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registry_parser_cache_counts_small_schemas_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsing, "_EACH", 100)
     values: Kept[int, int] = Kept(1000)
     for number in range(1000):

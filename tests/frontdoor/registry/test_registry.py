@@ -204,7 +204,7 @@ def values(broker: odradek.KafkaBroker) -> list[Decoded | None]:
     return [each.value for each in broker.records("orders").decoded()]
 
 
-def test_avro_with_a_reference(broker: odradek.KafkaBroker, registry: Ask) -> None:
+def test_registry_decodes_avro_with_a_reference(broker: odradek.KafkaBroker, registry: Ask) -> None:
     registry("POST", "/subjects/inner/versions", {"schema": INNER})
     reference = {"name": "Inner", "subject": "inner", "version": 1}
     registry("POST", "/subjects/orders-value/versions", {"schema": OUTER, "references": [reference]})
@@ -214,7 +214,7 @@ def test_avro_with_a_reference(broker: odradek.KafkaBroker, registry: Ask) -> No
     assert record.key is None
 
 
-def test_protobuf_and_json(broker: odradek.KafkaBroker, registry: Ask) -> None:
+def test_registry_decodes_protobuf_and_json(broker: odradek.KafkaBroker, registry: Ask) -> None:
     files = (
         'syntax = "proto3"; message I { int32 n = 1; }',
         'syntax = "proto3"; import "i.proto"; message M { I i = 1; }',

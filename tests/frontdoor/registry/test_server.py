@@ -38,7 +38,7 @@ def test_clients_that_take_its_url_among_their_settings_get_it(broker: odradek.K
         assert "schema.registry.url" not in plain.client_config(client="java")
 
 
-def test_in_a_trio_run() -> None:
+def test_registry_server_runs_in_a_trio_run() -> None:
     async def main() -> None:
         async with odradek.open_broker(registry=True) as broker:
             url = broker.schema_registry_url
@@ -158,7 +158,7 @@ def test_an_address_that_is_taken() -> None:
             server.start()
 
 
-def test_others_need_a_token() -> None:
+def test_registry_server_that_is_not_local_needs_a_token() -> None:
     with pytest.raises(ValueError, match=r"others can reach 0\.0\.0\.0: a schema registry that is not local"):
         serving("0.0.0.0", 0, None)
 

@@ -12,7 +12,7 @@ from tests.frontdoor.tools.running import run
 
 
 @pytest.mark.long
-def test_a_group_with_members(capsys: pytest.CaptureFixture[str]) -> None:
+def test_groups_tool_refuses_to_delete_a_group_with_members(capsys: pytest.CaptureFixture[str]) -> None:
     with odradek.KafkaBroker() as broker:
         broker.create_topic("orders", partitions=2)
         broker.produce("orders", b"a", partition=1)

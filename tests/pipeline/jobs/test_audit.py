@@ -13,7 +13,7 @@ from tests.pipeline.test_session import produce
 
 
 @pytest.mark.kafka(topics={"in": 2, "out": 2})
-def test_audit_of_a_pair(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+def test_audit_of_two_topics_finds_lost_and_doubled_records(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     from odradek.pipeline.jobs import audit
 
     place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)
@@ -34,7 +34,7 @@ def test_audit_of_a_pair(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     assert failed.exit_code == 1
 
 
-def test_audit_of_sequences(spark: Any, tmp_path: Path) -> None:
+def test_audit_of_sequences_finds_gaps_and_repeats(spark: Any, tmp_path: Path) -> None:
     from odradek.pipeline.jobs import audit
     from odradek.protocol.record_batch import build_batch
     from odradek.protocol.records import Record

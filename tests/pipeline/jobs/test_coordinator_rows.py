@@ -158,7 +158,7 @@ def test_patterns_of_subscriptions_are_rows() -> None:
         assert (row["pattern"], row["subscription"]) == (key["regularExpression"], sorted(value["topics"]))
 
 
-def test_assignments_by_topic_id() -> None:
+def test_group_rows_have_assignments_by_topic_id() -> None:
     for row, _, value in recorded("7", "13"):
         assert row["assignment"] == parts(value["topicPartitions"])
     for row, _, value in recorded("8", "14"):
@@ -166,7 +166,7 @@ def test_assignments_by_topic_id() -> None:
     assert {row["state"] for row, _, _ in recorded("8")} == {"Stable"}
 
 
-def test_tasks_of_streams_groups() -> None:
+def test_group_rows_have_tasks_of_streams_groups() -> None:
     assert list(recorded("21"))
     for row, _, value in recorded("21", "22"):
         assert row["assignment"] == tasks(value["activeTasks"])

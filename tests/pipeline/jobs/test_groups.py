@@ -78,7 +78,7 @@ def test_tombstones_are_those_that_kafka_prints(group_tables: dict[str, Any], go
     assert sorted((row.log_partition, row.log_offset) for row in rows) == expected
 
 
-def test_rebalances_of_kafkas_groups(group_tables: dict[str, Any]) -> None:
+def test_groups_job_tells_the_rebalances_of_recorded_groups(group_tables: dict[str, Any]) -> None:
     events = group_tables["rebalances"].collect()
     assert {"generation", "joined", "left", "assigned"} <= {row.event for row in events}
     for group in {row.group_id for row in events}:
@@ -245,7 +245,7 @@ def _classic(offset: int, generation: int, **members: list[str]) -> dict[str, An
     }
 
 
-def test_a_rebalance_told() -> None:
+def test_groups_job_tells_a_rebalance_step_by_step() -> None:
     rows = [
         _classic(1, 1, a=["t-0", "t-1"]),
         _classic(2, 2, a=["t-0"], b=["t-1"]),

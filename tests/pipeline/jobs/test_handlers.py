@@ -26,7 +26,7 @@ from odradek.pipeline.jobs.handlers import (
 pa = pytest.importorskip("pyarrow")
 
 
-def test_handlers_by_name(tmp_path: Path) -> None:
+def test_retry_handler_is_loaded_by_name(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def work(message): raise ValueError(message)")
     pytest.importorskip("pyspark")
     with pytest.raises(ValueError, match="hello"):
@@ -131,7 +131,7 @@ def test_an_isolated_handler_of_batches_fails_whole() -> None:
     assert errors(work, b"good", b"kill", by_batch=True, isolated=True) == [ended, ended]
 
 
-def test_errors_as_text() -> None:
+def test_retry_errors_are_written_as_text() -> None:
     assert describe(ValueError("why")) == "ValueError: why"
     assert describe("why") == "why"
 

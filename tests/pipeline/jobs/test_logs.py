@@ -14,7 +14,7 @@ from odradek.pipeline.rows import COLUMNS
 from tests.pipeline.test_session import produce
 
 
-def test_a_log_directory(spark: Any, golden_log_dir: Path) -> None:
+def test_logs_source_reads_a_log_directory(spark: Any, golden_log_dir: Path) -> None:
     place = LogPlace(path=str(golden_log_dir))
     everything = place.read(spark)
     assert tuple(everything.columns) == tuple(COLUMNS)
@@ -25,7 +25,7 @@ def test_a_log_directory(spark: Any, golden_log_dir: Path) -> None:
 
 
 @pytest.mark.kafka(topics={"in": 1, "other": 1})
-def test_a_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+def test_logs_source_reads_a_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     produce(kafka_broker, "in", ["a", "b"])
     produce(kafka_broker, "other", ["c"])
     place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)

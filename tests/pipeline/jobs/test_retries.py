@@ -35,7 +35,7 @@ def put(broker: odradek.KafkaBroker, topic: str, origin: str, number: int, faile
 
 
 @pytest.mark.kafka(topics=["main", "soon", "later", "dead"])
-def test_attempts_and_journeys(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+def test_retries_job_counts_attempts_and_journeys(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     from odradek.pipeline.jobs import retries
     from odradek.pipeline.jobs.report import sections
 

@@ -340,7 +340,7 @@ def test_jitter_spreads_what_failed_together(spark: Any, kafka_broker: odradek.K
 
 
 @pytest.mark.kafka(topics=TOPICS)
-def test_a_handler_of_batches(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+def test_retry_job_calls_a_handler_of_batches(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
     send(kafka_broker, "bad a", "good", "bad b")
 
     def handle(messages: Any) -> list[Any]:
@@ -352,7 +352,7 @@ def test_a_handler_of_batches(spark: Any, kafka_broker: odradek.KafkaBroker, tmp
 
 
 @pytest.mark.kafka(topics=TOPICS)
-def test_failed_messages_start_again(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+def test_retry_job_starts_failed_messages_again(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
     from odradek.pipeline.jobs.retry import RetryJob
 
     policy = RetryPolicy(delays=())

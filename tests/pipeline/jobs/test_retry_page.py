@@ -200,7 +200,7 @@ def test_the_last_errors_come_first() -> None:
     assert len(section.rows) == 50
 
 
-def test_a_batch_in_words() -> None:
+def test_retry_page_tells_a_batch_in_words() -> None:
     history = RetryHistory(["soon", "late", "dead"])
     words = history.in_words(batch(1, 5, 4, {"dead": 1, "soon": 2}))
     assert words == "5 arrived, 4 due, 2 to soon, 1 to dead, 0.5 s"

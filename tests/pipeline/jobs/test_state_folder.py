@@ -29,14 +29,14 @@ def test_a_file_is_replaced_and_leaves_nothing_beside_it(folder: Any) -> None:
     assert [name for name in folder.names("") if not name.startswith(".")] == ["a.json"]
 
 
-def test_what_is_not_there(folder: Any) -> None:
+def test_state_folder_reads_none_where_nothing_is(folder: Any) -> None:
     assert not folder.exists("absent")
     assert folder.names("absent") == []
     assert folder.read_text("absent") is None
     assert folder.read_json("absent") is None
 
 
-def test_names_and_deletion(folder: Any) -> None:
+def test_state_folder_lists_and_deletes_names(folder: Any) -> None:
     for name in ("b", "a"):
         folder.write_json(f"minutes/{name}", {})
     assert [name for name in folder.names("minutes") if not name.startswith(".")] == ["a", "b"]

@@ -33,7 +33,7 @@ def test_the_archives_of_the_installed_pyspark_go(site: Path, tmp_path: Path) ->
     assert without_archives(path) == [own, str(tmp_path), str(site)]
 
 
-def test_another_spark_stays(site: Path, tmp_path: Path) -> None:
+def test_worker_path_leaves_another_spark_alone(site: Path, tmp_path: Path) -> None:
     path = [*archives(tmp_path / "spark-4"), str(site)]
     assert without_archives(path) == path
     alone = [*archives(site / "pyspark"), str(tmp_path)]
@@ -47,7 +47,7 @@ def test_a_hidden_sitecustomize_runs(tmp_path: Path) -> None:
     run_next([session.worker_path()])  # it does not run itself
 
 
-def test_python_runs_it(site: Path) -> None:
+def test_worker_path_is_set_by_sitecustomize(site: Path) -> None:
     """With the search path that Spark gives a worker."""
     program = f"import sys; print([entry for entry in sys.path if {str(site)!r} in entry])"
     path = ":".join([*archives(site / "pyspark"), session.worker_path(), str(site)])

@@ -36,13 +36,13 @@ from tests.scenarios.log_tails import TAILS, batch
         ("09223372036854775807.snapshot", (2**63 - 1, SNAPSHOT, "")),
     ],
 )
-def test_names_there_and_back(name: str, parts: tuple[int, str, str]) -> None:
+def test_segment_file_names_are_written_and_read(name: str, parts: tuple[int, str, str]) -> None:
     assert file_name(*parts) == name
     assert parse_file_name(name) == parts
 
 
 @pytest.mark.parametrize("name", ["42.log", "00000000000000000042.txt", "00000000000000000042", "partition.metadata"])
-def test_other_names(name: str) -> None:
+def test_segment_file_name_of_another_file_is_none(name: str) -> None:
     assert parse_file_name(name) is None
 
 
@@ -57,7 +57,7 @@ def test_batches_are_read_by_position() -> None:
 
 
 @pytest.mark.parametrize("name", ["zeros-1", "zeros-17", "half-header", "header-only", "cut-batch", "huge-length"])
-def test_less_than_a_batch(name: str) -> None:
+def test_stored_batch_of_a_cut_tail_is_none(name: str) -> None:
     assert stored_batch_at(TAILS[name], 0) is None
 
 
@@ -97,13 +97,13 @@ def test_a_time_index_ends_where_entries_stop_ascending(rest: bytes) -> None:
     assert parse_time_index(data, 1000) == [TimeEntry(1_700_000_000_000, 1010), TimeEntry(1_700_000_000_009, 1019)]
 
 
-def test_an_unused_index() -> None:
+def test_index_file_that_is_unused_has_no_entries() -> None:
     assert parse_offset_index(bytes(10_485_760), 0) == []
     assert parse_time_index(bytes(10_485_756), 0) == []
     assert parse_txn_index(b"") == []
 
 
-def test_a_transaction_index() -> None:
+def test_transaction_index_is_written_and_read() -> None:
     data = struct.pack(">hqqqq", 0, 29, 6, 11, 12)
     later = struct.pack(">hqqqq", 0, 29, 13, 14, 15)
     assert parse_txn_index(data + later) == [AbortedTxn(29, 6, 11, 12), AbortedTxn(29, 13, 14, 15)]

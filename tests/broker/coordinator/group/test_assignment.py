@@ -121,7 +121,7 @@ def test_what_does_not_change_is_given_back_as_it_came() -> None:
     assert HeldPartitions(given).result() is given
 
 
-def test_the_first_change_copies() -> None:
+def test_held_partitions_are_copied_by_the_first_change() -> None:
     given: Partitions = {A: (0, 1), B: (3,)}
     holding = HeldPartitions(given)
     holding.add(A, 2)
@@ -154,7 +154,7 @@ def test_counts_go_up_and_down_and_end_with_the_last() -> None:
     assert counts == {"a": 1}
 
 
-def test_each_topic_comes_once() -> None:
+def test_subscriptions_name_each_topic_once() -> None:
     subscriptions = Subscriptions({"a": 1, "b": 2}, {"b": 1, "c": 1})
     assert list(subscriptions) == ["a", "b", "c"]
     assert "c" in subscriptions
@@ -185,7 +185,7 @@ def test_whether_one_pattern_brings_all_topics() -> None:
 T, U = b"t" * 16, b"u" * 16
 
 
-def test_members_and_their_partitions() -> None:
+def test_target_assignment_knows_members_and_their_partitions() -> None:
     target = TargetAssignment()
     target.set("a", {T: (0, 1), U: (0,)})
     assert target.of("a") == {T: (0, 1), U: (0,)}

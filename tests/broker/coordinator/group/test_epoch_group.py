@@ -75,7 +75,7 @@ def test_the_state_of_a_group_with_epochs_follows_its_members() -> None:
     assert full.value.code is ErrorCode.NON_EMPTY_GROUP
 
 
-def test_members_by_id() -> None:
+def test_group_with_epochs_finds_members_by_id() -> None:
     group = Crowd("g")
     group.put("m", SmallMember(2))
     assert group.member("m") == SmallMember(2)

@@ -316,7 +316,7 @@ def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     return since
 
 
-def test_members_epochs_targets_and_states(told: Callable[[], list[str]]) -> None:
+def test_group_log_tells_of_members_epochs_targets_and_states(told: Callable[[], list[str]]) -> None:
     driver = ConsumerDriver()
     driver.join("a")
     assert told() == [
@@ -335,7 +335,7 @@ def test_members_epochs_targets_and_states(told: Callable[[], list[str]]) -> Non
     ]
 
 
-def test_why_a_member_is_out(told: Callable[[], list[str]]) -> None:
+def test_group_log_tells_why_a_member_is_out(told: Callable[[], list[str]]) -> None:
     driver = ConsumerDriver()
     driver.join("a", rebalance_timeout_ms=10_000)
     told()
@@ -359,7 +359,7 @@ def test_why_a_member_is_out(told: Callable[[], list[str]]) -> None:
     assert "group g: member a did not give up its partitions in time" in told()
 
 
-def test_a_share_group(told: Callable[[], list[str]]) -> None:
+def test_group_log_tells_of_members_of_a_share_group(told: Callable[[], list[str]]) -> None:
     driver = ShareDriver()
     driver.beat("a", 0, "t")
     assert told()[:2] == ["group g: member a joins", "group g: epoch 2, 1 members"]

@@ -94,7 +94,7 @@ def test_a_generation_without_a_group(driver: GroupDriver) -> None:
     assert driver.state() == "none"
 
 
-def test_commits_during_a_rebalance(driver: GroupDriver) -> None:
+def test_offset_commit_during_a_rebalance_is_taken_until_the_sync_phase(driver: GroupDriver) -> None:
     (leader,) = driver.stable()
     driver.join()
     assert driver.commit(6, member_id=leader, generation_id=1) == [E.NONE]
@@ -136,7 +136,7 @@ def test_what_the_log_refuses_is_not_committed(driver: GroupDriver) -> None:
     assert fetch(driver).offset == 1
 
 
-def test_all_offsets_by_topic(driver: GroupDriver) -> None:
+def test_offset_fetch_of_all_offsets_is_by_topic(driver: GroupDriver) -> None:
     driver.commit(1)
     driver.commit(2, partition=3)
     driver.commit(3, topic="u")
@@ -158,7 +158,7 @@ def test_pending_offsets_become_visible_with_the_commit(driver: GroupDriver) -> 
     assert fetch(driver, stable=True).offset == 9
 
 
-def test_an_abort_drops_them(driver: GroupDriver) -> None:
+def test_txn_offset_commit_is_dropped_by_an_abort(driver: GroupDriver) -> None:
     in_transaction(driver, 9)
     assert driver.state() == "Empty"
     driver.shard.complete_transaction(Producer(1, 0), False, 0)
@@ -213,7 +213,7 @@ def test_a_group_without_members_can_be_deleted(driver: GroupDriver) -> None:
     assert hard_state(rebuilt(driver.journal)) == ({}, {}, {})
 
 
-def test_a_group_with_members_cannot(driver: GroupDriver) -> None:
+def test_delete_group_with_members_is_refused(driver: GroupDriver) -> None:
     driver.stable()
     assert driver.error(DeleteGroup("g")) == E.NON_EMPTY_GROUP
 
@@ -412,7 +412,7 @@ def offset_of(stored: StoredOffsets, partition: int = 0) -> int | None:
     return None if found is None else found.offset
 
 
-def test_the_last_commit_counts() -> None:
+def test_stored_offsets_have_the_last_commit() -> None:
     stored = StoredOffsets()
     stored.replay(record(0, 5))
     stored.replay(record(1, 7))

@@ -88,7 +88,7 @@ def test_the_brokers_and_the_groups_own() -> None:
     assert configs.initial_delay_ms("g") == 4
 
 
-def test_the_defaults_are_kafkas() -> None:
+def test_share_group_settings_default_to_kafkas() -> None:
     assert share_settings(fixed_configs(), "g") == ShareSettings()
 
 

@@ -40,7 +40,7 @@ def test_facts_do_not_change_under_who_holds_them() -> None:
     assert topics.named("b") is not None
 
 
-def test_fixed_topics() -> None:
+def test_fixed_topics_tell_names_and_partition_counts() -> None:
     facts = TopicFacts("a", b"i" * 16, ((), ("r",)))
     topics = FixedTopics(facts)
     assert topics.named("a") is topics.by_id(b"i" * 16) is facts
@@ -63,7 +63,7 @@ def test_groups_are_hashed_as_kafka_hashes_them() -> None:
     assert compared > len(told) // 2
 
 
-def test_no_topics() -> None:
+def test_group_hash_of_no_topics_is_zero() -> None:
     assert group_hash({}) == 0
 
 
@@ -126,7 +126,7 @@ HASHES = {
 
 
 @pytest.mark.parametrize("size", HASHES)
-def test_every_length_class(size: int) -> None:
+def test_group_hash_of_every_length_class_is_kafkas(size: int) -> None:
     assert _hash64(bytes((7 * i + 3) & 0xFF for i in range(size))) == HASHES[size]
 
 

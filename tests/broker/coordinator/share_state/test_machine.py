@@ -146,7 +146,7 @@ def test_idle_share_partitions_get_snapshots_once() -> None:
     assert driver.ask(c.SnapshotIdle(), 60_000).records == []
 
 
-def test_deleted_topics_are_forgotten() -> None:
+def test_share_states_of_deleted_topics_are_forgotten() -> None:
     driver = Driver()
     for key in KEYS:
         driver.ask(c.InitializeState(key, 0, 0))
@@ -175,7 +175,7 @@ def test_values_of_share_state_records_come_back() -> None:
     assert decode_update(encode_update(DELTA)) == DELTA
 
 
-def test_other_versions_are_refused() -> None:
+def test_share_state_records_of_other_versions_are_refused() -> None:
     with pytest.raises(ProtocolError, match="not version 0"):
         decode_snapshot(b"\0\7" + encode_snapshot(RECORDED)[2:])
 
@@ -292,7 +292,7 @@ def replayed(*records: LogRecord) -> StoredStates:
     return stored
 
 
-def test_epochs_never_fall() -> None:
+def test_share_state_epochs_never_fall() -> None:
     stored = replayed(snapshot(STATE), snapshot(STATE._replace(state_epoch=1, leader_epoch=2)))
     assert stored.states[KEY].state_epoch == 1
     assert (stored.highest_state_epoch(KEY), stored.highest_leader_epoch(KEY)) == (3, 5)

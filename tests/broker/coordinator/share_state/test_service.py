@@ -51,7 +51,7 @@ def log_starts(broker: KafkaBroker) -> list[int]:
     return [p.log.log_start_offset for p in topic.partitions if p.log.log_end_offset]
 
 
-def test_states_outlive_a_restart(tmp_path: Path) -> None:
+def test_share_states_outlive_a_restart(tmp_path: Path) -> None:
     with KafkaBroker(topics=["t"], data_dir=tmp_path) as broker, connect(broker) as client:
         topic_id = broker.cluster.topics.by_name("t").topic_id
         begin(client, topic_id)
@@ -122,7 +122,7 @@ def test_it_takes_everything_and_knows_nothing() -> None:
     assert persister.uncommitted(KEY) is None
 
 
-def test_leaders_ask_it() -> None:
+def test_share_partition_leaders_ask_the_share_coordinator() -> None:
     client = ShareStateClient(NoOpPersister)
     client.write(KEY, 0, 0, StateWrite(5, 0, []))
     assert client.read(KEY, 0) == (0, -1, [])

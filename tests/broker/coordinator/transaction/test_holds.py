@@ -19,7 +19,7 @@ def coordinator() -> FakeTransactionCoordinator:
     return FakeTransactionCoordinator()
 
 
-def test_held_before_the_markers(coordinator: FakeTransactionCoordinator) -> None:
+def test_hold_before_the_markers_keeps_a_transaction_prepared(coordinator: FakeTransactionCoordinator) -> None:
     hold = coordinator.holds.hold("t", "PrepareCommit")
     producer = coordinator.begin()
     coordinator.add(producer, A0, B0)
@@ -35,7 +35,7 @@ def test_held_before_the_markers(coordinator: FakeTransactionCoordinator) -> Non
     assert coordinator.markers == {A0: [Marker(0, 0, True)], B0: [Marker(0, 0, True)]}
 
 
-def test_half_written_markers(coordinator: FakeTransactionCoordinator) -> None:
+def test_hold_at_a_marker_keeps_that_marker_back(coordinator: FakeTransactionCoordinator) -> None:
     hold = coordinator.holds.hold("t", "Marker:b-0")
     producer = coordinator.begin()
     coordinator.add(producer, A0, B0)
@@ -47,7 +47,7 @@ def test_half_written_markers(coordinator: FakeTransactionCoordinator) -> None:
     assert coordinator.state("t").state is S.COMPLETE_COMMIT
 
 
-def test_held_before_the_completion(coordinator: FakeTransactionCoordinator) -> None:
+def test_hold_before_the_completion_keeps_a_transaction_prepared(coordinator: FakeTransactionCoordinator) -> None:
     hold = coordinator.holds.hold("t", "CompleteAbort")
     producer = coordinator.begin()
     coordinator.add(producer, A0)
@@ -105,7 +105,7 @@ def test_a_fencing_abort_can_be_held_too(coordinator: FakeTransactionCoordinator
 
 
 @pytest.mark.parametrize("at", ["", "Ongoing", "prepareCommit", "Marker:", "Marker:a", "Marker:-1", "Marker:a-x"])
-def test_unknown_points_are_refused(at: str) -> None:
+def test_hold_at_an_unknown_point_is_refused(at: str) -> None:
     with pytest.raises(ValueError, match="cannot be held"):
         HoldBook().hold("t", at)
 

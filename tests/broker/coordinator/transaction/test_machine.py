@@ -122,7 +122,7 @@ def test_used_up_epochs_shown_give_a_new_producer_id_once(coordinator: FakeTrans
 # -- AddPartitions, VerifyPartitions
 
 
-def test_partitions_come_together(coordinator: FakeTransactionCoordinator) -> None:
+def test_add_partitions_to_txn_adds_to_those_that_are_in(coordinator: FakeTransactionCoordinator) -> None:
     producer = coordinator.begin()
     coordinator.advance(1)
     coordinator.add(producer, A0)
@@ -153,7 +153,7 @@ def test_verify_tells_which_are_in(coordinator: FakeTransactionCoordinator) -> N
     ("producer_id", "epoch", "code"),
     [(9, 0, ErrorCode.INVALID_PRODUCER_ID_MAPPING), (0, 1, ErrorCode.PRODUCER_FENCED)],
 )
-def test_a_wrong_identity(
+def test_transaction_requests_with_a_wrong_identity_are_refused(
     coordinator: FakeTransactionCoordinator, producer_id: int, epoch: int, code: ErrorCode
 ) -> None:
     coordinator.add(coordinator.begin(), A0)
@@ -166,7 +166,7 @@ def test_a_wrong_identity(
         assert coordinator.code_of(command) is code, command
 
 
-def test_an_unknown_id(coordinator: FakeTransactionCoordinator) -> None:
+def test_transaction_requests_of_an_unknown_id_are_refused(coordinator: FakeTransactionCoordinator) -> None:
     for command in (
         AddPartitions("nobody", 0, 0, [A0]),
         VerifyPartitions("nobody", 0, 0, [A0]),

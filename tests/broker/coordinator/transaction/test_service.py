@@ -164,7 +164,7 @@ def test_verification_can_be_switched_off() -> None:
         client.close()
 
 
-def test_a_partition_registers_once(broker: KafkaBroker, client: Client) -> None:
+def test_produce_registers_a_partition_once(broker: KafkaBroker, client: Client) -> None:
     producer = client.init()
     for sequence in range(3):
         assert client.produce(producer, sequence=sequence) == (0, None)
@@ -340,7 +340,7 @@ class TestWaitingForAHold:
         yield late
         late.join()
 
-    def test_blocking(self, broker: KafkaBroker, producer: threading.Timer) -> None:
+    def test_hold_is_awaited_in_a_thread(self, broker: KafkaBroker, producer: threading.Timer) -> None:
         with broker.hold("tx", at="PrepareCommit") as hold:
             with pytest.raises(TimeoutError, match=r"'tx' not at PrepareCommit after 0\.01 s"):
                 hold.wait(timeout=0.01)
@@ -348,7 +348,7 @@ class TestWaitingForAHold:
             hold.wait()
             assert broker.transactions["tx"].state == "PrepareCommit"
 
-    def test_in_asyncio(self, broker: KafkaBroker, producer: threading.Timer) -> None:
+    def test_hold_is_awaited_in_asyncio(self, broker: KafkaBroker, producer: threading.Timer) -> None:
         async def main() -> None:
             with broker.hold("tx", at="Marker:t-0") as hold:
                 with pytest.raises(TimeoutError):

@@ -28,7 +28,7 @@ def test_the_numbers_are_those_of_the_stored_record() -> None:
     ]
 
 
-def test_labels_read_back() -> None:
+def test_transaction_states_are_found_by_their_labels() -> None:
     assert [TransactionState.from_label(state.label) for state in TransactionState] == list(TransactionState)
     assert TransactionState.from_label("Nonsense") is None
 
@@ -43,7 +43,7 @@ def test_a_commit_is_only_decided_for_an_open_transaction() -> None:
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_only_resting_states_expire(state: TransactionState) -> None:
+def test_transactional_ids_expire_only_when_nothing_is_open(state: TransactionState) -> None:
     assert RULES[state].expires
     assert S.DEAD in RULES[state].transitions
 

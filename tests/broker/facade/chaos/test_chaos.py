@@ -76,7 +76,7 @@ def test_a_run_may_leave_the_cluster_as_it_is(broker: KafkaBroker) -> None:
     assert len(broker.cluster.up_nodes()) == 2
 
 
-def test_healing_after_steps(broker: KafkaBroker) -> None:
+def test_chaos_heal_brings_back_what_steps_took(broker: KafkaBroker) -> None:
     chaos = Chaos.replay("1 kill_node(2) for 50")
     chaos.heal(broker)  # nothing has begun
     chaos.step(broker)
@@ -163,7 +163,7 @@ def test_a_mistake_is_told_at_once(options: dict[str, Any], message: str) -> Non
         Chaos(seed=1, **options)
 
 
-def test_other_mistakes(broker: KafkaBroker) -> None:
+def test_chaos_with_unknown_faults_or_negative_times_is_refused(broker: KafkaBroker) -> None:
     with pytest.raises(TypeError, match="whole number"):
         Chaos(seed="7")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no topic order"):

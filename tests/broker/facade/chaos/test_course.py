@@ -69,7 +69,7 @@ def test_healing_undoes_the_latest_first_and_begins_nothing_more(broker: KafkaBr
     assert len(broker.cluster.up_nodes()) == 3
 
 
-def test_stopping_leaves_what_lasts(broker: KafkaBroker) -> None:
+def test_chaos_that_is_stopped_leaves_what_lasts(broker: KafkaBroker) -> None:
     run = course(broker, "1 kill_node(2) for 9")
     broker._call(lambda: run.reach(3))
     broker._call(run.stop)

@@ -124,7 +124,7 @@ def test_apis_without_errors_of_their_own_are_never_answered_by_one() -> None:
     assert not {f.verb for f in draw(1, SHAPE, wanted(apis=()))} & {"answer", "drop", "lose", "disconnect", "delay"}
 
 
-def test_seeds_differ() -> None:
+def test_chaos_schedules_of_different_seeds_differ() -> None:
     assert len({schedule_text(draw(seed, SHAPE, wanted())) for seed in range(100)}) == 100
 
 

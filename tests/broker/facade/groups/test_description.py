@@ -253,7 +253,7 @@ def test_a_group_whose_topics_are_missing() -> None:
         assert info.subtopologies[0].tasks is None
 
 
-def test_sources_of_different_width() -> None:
+def test_streams_group_description_of_sources_of_different_width() -> None:
     with KafkaBroker(topics={"t": 3, "u": 1}, config=STREAMS_CONFIG) as broker, streams_client(broker) as client:
         topology = Topology(0, [Subtopology("0", ["t", "u"])])
         beat(client, "a", 0, rebalance_timeout_ms=40_000, topology=topology)

@@ -60,7 +60,7 @@ def leave(broker: KafkaBroker, member_id: str, group: str = "g") -> None:
         client.request(LeaveGroupRequest(group, members=[MemberIdentity(member_id)]), 4)
 
 
-def test_all_about_a_group(broker: KafkaBroker) -> None:
+def test_group_handle_tells_state_members_offsets_and_lag(broker: KafkaBroker) -> None:
     me = member(broker)
     info = broker.groups["g"]
     assert info == broker.group("g").info
@@ -149,7 +149,7 @@ def test_cooperative_members_have_all_partitions_when_the_wait_is_over(broker: K
             each.close()
 
 
-def test_waiting_in_asyncio(broker: KafkaBroker) -> None:
+def test_group_wait_works_in_asyncio(broker: KafkaBroker) -> None:
     late = threading.Timer(0.05, member, [broker])
     late.start()
 

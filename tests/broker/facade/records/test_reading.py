@@ -95,7 +95,7 @@ def test_schemas_are_set_removed_and_taken_back() -> None:
             assert [each.name for each in broker.schemas] == ["int"]
 
 
-def test_mistakes_are_told() -> None:
+def test_set_schema_with_mistakes_is_refused() -> None:
     with odradek.KafkaBroker() as broker:
         refused: tuple[tuple[str, dict[str, Any], str], ...] = (
             ("", {}, "needs the name of a topic"),
@@ -109,7 +109,7 @@ def test_mistakes_are_told() -> None:
         assert broker.schemas == []
 
 
-def test_in_trio() -> None:
+def test_records_are_decoded_in_trio() -> None:
     async def main() -> None:
         async with odradek.open_broker(topics=["t"]) as broker:
             await broker.produce("t", b"\x54")
@@ -120,7 +120,7 @@ def test_in_trio() -> None:
     trio.run(main)
 
 
-def test_over_http() -> None:
+def test_records_are_decoded_over_http() -> None:
     from odradek.broker.schemas.protobuf import compiled
     from odradek.control.server import ControlServer
 

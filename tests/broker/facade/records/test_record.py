@@ -14,7 +14,7 @@ from odradek.broker.facade.records.record import Listed, header_pairs, holder_of
     ("given", "written"),
     [(b"b", b"b"), ("ü", "ü".encode()), (None, None), (bytearray(b"a"), b"a"), (memoryview(b"m"), b"m")],
 )
-def test_bytes_text_and_none(given: Any, written: bytes | None) -> None:
+def test_produce_serializes_bytes_text_and_none(given: Any, written: bytes | None) -> None:
     assert serialized(given, None, "value") == written
 
 

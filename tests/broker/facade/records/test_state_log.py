@@ -65,7 +65,7 @@ def test_a_log_of_no_use() -> None:
         kept(broker).append([(b"k", b"1")])
 
 
-def test_records_that_are_refused(broker: odradek.KafkaBroker) -> None:
+def test_state_log_refuses_records_that_are_too_large(broker: odradek.KafkaBroker) -> None:
     log = kept(broker)
     log.append([(b"k", b"1")])
     log.news()

@@ -25,7 +25,7 @@ def values(broker: KafkaBroker, isolation: Any = "read_committed") -> list[bytes
     return [record.value for record in broker.records("t", isolation=isolation)]
 
 
-def test_one_record_with_everything(broker: KafkaBroker) -> None:
+def test_produce_writes_a_record_with_all_its_fields(broker: KafkaBroker) -> None:
     written = broker.produce("t", "v", key="k", headers={"h": "1"}, partition=2, timestamp=1_700_000_000_000)
     assert written == RecordMetadata("t", 2, 0, 1_700_000_000_000)
     (record,) = broker.records("t")
@@ -54,7 +54,7 @@ def test_the_time_is_the_brokers_and_log_append_time_is_told(broker: KafkaBroker
         assert broker.produce("appended", "v", timestamp=5).timestamp == now_ms
 
 
-def test_serializers(broker: KafkaBroker) -> None:
+def test_produce_uses_the_serializers_given(broker: KafkaBroker) -> None:
     broker.produce("t", {"n": 1}, key=7, key_serializer=lambda n: bytes([n]), value_serializer=_as_json)
     broker.produce_all("t", [[1], ProducerRecord([2])], value_serializer=_as_json)
     assert sorted(value for value in values(broker) if value) == [b"[1]", b"[2]", b'{"n": 1}']

@@ -62,7 +62,7 @@ def test_records_are_written_with_serializers_and_in_transactions(broker: KafkaB
         remote.produce("t", 7)
 
 
-def test_changes_are_undone(broker: KafkaBroker, remote: RemoteBroker) -> None:
+def test_remote_broker_undoes_its_changes(broker: KafkaBroker, remote: RemoteBroker) -> None:
     with remote.kill_node(2):
         assert len(broker.bootstrap_servers.split(",")) == 2
     assert len(broker.bootstrap_servers.split(",")) == 3
@@ -73,7 +73,7 @@ def test_changes_are_undone(broker: KafkaBroker, remote: RemoteBroker) -> None:
             hold.wait(timeout=0.01)
 
 
-def test_the_clock_moves_there(broker: KafkaBroker, remote: RemoteBroker) -> None:
+def test_remote_clock_moves_the_brokers_clock(broker: KafkaBroker, remote: RemoteBroker) -> None:
     with remote.clock.stopped():
         assert broker.clock.frozen
         assert remote.clock.frozen
@@ -82,7 +82,7 @@ def test_the_clock_moves_there(broker: KafkaBroker, remote: RemoteBroker) -> Non
     assert not broker.clock.frozen
 
 
-def test_faults_count_there(broker: KafkaBroker, remote: RemoteBroker) -> None:
+def test_remote_faults_count_their_hits(broker: KafkaBroker, remote: RemoteBroker) -> None:
     first, second = (
         odradek.Fault("Produce", answer="NOT_LEADER_OR_FOLLOWER", topic="t", partition=0),
         odradek.Fault("Fetch"),
@@ -121,7 +121,7 @@ def test_a_fault_is_added_to_those_of_others(broker: KafkaBroker, remote: Remote
         remote.add_fault(odradek.Fault("Fetch", when=lambda context, request: True))
 
 
-def test_a_part_is_seen(broker: KafkaBroker, remote: RemoteBroker) -> None:
+def test_remote_broker_reads_a_part_of_a_topic(broker: KafkaBroker, remote: RemoteBroker) -> None:
     broker.produce_all("t", map(str, range(50)))
     here = PageLooks(broker)
     assert remote._remote.operate(PageLooks, "topic_page", None, {"contains": "t"}) == here.topic_page("t")
@@ -132,7 +132,7 @@ def test_a_part_is_seen(broker: KafkaBroker, remote: RemoteBroker) -> None:
     assert list(remote.records("t", start=5, limit=3)) == list(broker.records("t", start=5, limit=3))
 
 
-def test_groups_are_watched(broker: KafkaBroker, remote: RemoteBroker) -> None:
+def test_remote_group_waits_for_its_state(broker: KafkaBroker, remote: RemoteBroker) -> None:
     group = remote.group("g/1")
     late = threading.Timer(0.05, broker.group("g/1").set_offsets, [{("t", 0): 0}])
     late.start()
@@ -219,7 +219,7 @@ def write(records: list[Any], transactional_id: str | None = None, **serializers
     return asked.calls
 
 
-def test_records_as_json() -> None:
+def test_remote_broker_sends_records_as_json() -> None:
     full = ProducerRecord(1, "k", {"h": None}, 2, 5)
     (call,) = write(["a", None, full], value_serializer=lambda value: repr(value).encode())
     assert call == {

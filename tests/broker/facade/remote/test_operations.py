@@ -48,7 +48,7 @@ def test_looks_are_gets_and_verbs_are_posts() -> None:
     assert [each.name for each in kill.parameters] == ["node_id"]
 
 
-def test_functions_are_no_arguments() -> None:
+def test_remote_operations_leave_out_arguments_that_are_functions() -> None:
     names = [each.name for each in operation_of(BlockingBroker, "produce").parameters]
     assert "value" in names
     assert "value_serializer" not in names

@@ -260,7 +260,7 @@ def test_a_version_that_is_not_served(
     assert hints(broker) == [f"client 'old' at 127.0.0.1 was cut: {told}, {why}"]
 
 
-def test_who_was_denied_what() -> None:
+def test_hint_names_who_was_denied_what() -> None:
     with KafkaBroker(security=Security(authorizer=True)) as broker, connected(broker) as client:
         client.request(FindCoordinatorRequest(key="g"), 3)
         assert "was denied DESCRIBE on GROUP g" in hints(broker)[0]
@@ -286,20 +286,20 @@ def test_a_commit_of_a_member_that_was_fenced(broker: KafkaBroker, client: WireC
     ]
 
 
-def test_records_that_retention_took(broker: KafkaBroker) -> None:
+def test_hint_names_records_that_retention_deleted(broker: KafkaBroker) -> None:
     broker.produce("orders", "one", partition=0)
     broker.topic("orders").delete_records(0)
     assert hints(broker)[0].startswith("the records of orders-0 before offset 1 were deleted, by retention.ms=")
 
 
-def test_other_errors_are_counted(broker: KafkaBroker, client: WireClient) -> None:
+def test_hint_counts_other_errors(broker: KafkaBroker, client: WireClient) -> None:
     join(client, "g")
     for _ in range(2):
         client.request(HeartbeatRequest("g", 1, "nobody"), 4)
     assert hints(broker) == ["Heartbeat of app was answered with UNKNOWN_MEMBER_ID 2 times"]
 
 
-def test_nodes_and_replicas() -> None:
+def test_hint_names_partitions_without_a_leader() -> None:
     with KafkaBroker(nodes=3, topics={"t": {"partitions": 1, "replication_factor": 3}}) as broker:
         leader = broker.topics["t"].partitions[0].leader
         one, two = sorted({1, 2, 3} - {leader})

@@ -252,7 +252,7 @@ def test_strictness_takes_its_rules_in_several_forms() -> None:
 
 
 @pytest.mark.parametrize("words", ["yes", "fail auto-created", "warn -no-such-rule", "-auto-created"])
-def test_words_that_mean_nothing(words: str) -> None:
+def test_strict_with_unknown_words_is_refused(words: str) -> None:
     with pytest.raises(ValueError, match="strict="):
         KafkaBroker(strict=words)
 
@@ -417,7 +417,9 @@ def test_records_without_keys_in_several_partitions_and_one_reader(
 
 
 @pytest.mark.parametrize("value", [b"one", LARGE])
-def test_records_with_keys(broker: KafkaBroker, producer: WireClient, consumer: WireClient, value: bytes) -> None:
+def test_strict_accepts_records_with_keys(
+    broker: KafkaBroker, producer: WireClient, consumer: WireClient, value: bytes
+) -> None:
     write(producer, 0, key=b"a", value=value)
     write(producer, 1, key=b"b", value=value)
     write(producer, 1, value=value)  # one partition of them is no spread
@@ -499,7 +501,7 @@ def test_a_broker_in_the_callers_run() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("keys", "process"), [(False, False), (False, True), (True, False)])
-def test_a_real_client(keys: bool, process: bool) -> None:
+def test_strict_finds_what_a_real_client_does_wrong(keys: bool, process: bool) -> None:
     broker = KafkaBroker(topics={"orders": 2}, strict="fail +partitioner-order", process=process).start()
     producer = Producer(
         {
@@ -586,7 +588,9 @@ def test_records_without_a_registered_id(registry_broker: KafkaBroker) -> None:
     ("topic", "value"),
     [("orders", GOOD), ("orders", None), ("others", PLAIN)],
 )
-def test_what_is_left_alone(registry_broker: KafkaBroker, topic: str, value: bytes | None) -> None:
+def test_strict_leaves_these_records_with_schemas_alone(
+    registry_broker: KafkaBroker, topic: str, value: bytes | None
+) -> None:
     write_with_schema(registry_broker, topic, value)
     assert schema_findings(registry_broker) == []
 

@@ -137,7 +137,7 @@ DONE = GroupInfo("g", "Stable", 1, "consumer", "range", None, (MEMBER,), COMMITT
         (replace(DONE, members=(MEMBER, replace(MEMBER, assignment={}))), "1 of its 2 members have no partition"),
     ],
 )
-def test_its_own_state_tells(group: GroupInfo, text: str) -> None:
+def test_why_names_a_reason_from_the_groups_state(group: GroupInfo, text: str) -> None:
     assert any(text in reason for reason in reasons(group))
     assert text in why_text(Situation(topics={}, groups={"g": group}), "g")
 
@@ -192,7 +192,7 @@ def test_of_a_part_of_the_time() -> None:
         assert "other-0" in report_of(broker.cluster, broker._look, "t", now, asked_only=False)
 
 
-def test_in_trio() -> None:
+def test_why_works_in_trio() -> None:
     async def main() -> None:
         async with open_broker(topics={"orders": 1}) as broker:
             await broker.group("g").set_offsets({("orders", 0): 0})

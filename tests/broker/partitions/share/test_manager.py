@@ -273,7 +273,7 @@ def _bench() -> Bench:
     return bench
 
 
-def test_locks_that_run_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_share_log_tells_of_locks_that_run_out(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, LOGGER)
     bench = _bench()
     bench.clock.freeze()
@@ -295,7 +295,7 @@ def test_records_that_nobody_gets_any_more(caplog: pytest.LogCaptureFixture) -> 
     ]
 
 
-def test_nothing_while_nobody_listens(caplog: pytest.LogCaptureFixture) -> None:
+def test_share_log_says_nothing_while_nobody_listens(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, LOGGER)
     bench = Bench()  # its partition has no name: nobody asks for it
     bench.fetch("a")

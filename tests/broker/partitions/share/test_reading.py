@@ -58,7 +58,7 @@ def test_no_fetched_batches_reach_no_offset() -> None:
     assert FetchedBatches([]).reach(0) == -1
 
 
-def test_batches_of_aborted_transactions() -> None:
+def test_share_fetch_knows_batches_of_aborted_transactions() -> None:
     data = b"".join(
         (
             batch(0, 2),
@@ -110,7 +110,7 @@ def test_partitions_are_served_in_order_up_to_the_limit_of_records() -> None:
     assert read(live(0, 5), live(1, 5), records=7) == [(0, [(0, 4, 1)]), (1, [(0, 4, 1)])]
 
 
-def test_waits_for_enough_bytes() -> None:
+def test_share_fetch_waits_for_min_bytes() -> None:
     one = live(0, 1)
     assert read(one, min_bytes=10_000) is None
     assert read(live(0), min_bytes=1) is None

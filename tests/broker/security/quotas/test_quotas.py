@@ -44,7 +44,7 @@ COUNTED += [("", "app"), ("", "app")]
 
 
 @pytest.mark.parametrize("first", range(len(ORDER)))
-def test_the_most_special_counts(first: int) -> None:
+def test_quota_of_the_most_special_entity_counts(first: int) -> None:
     limits = Limits(PRODUCE, {entity: {PRODUCE: float(at)} for at, entity in enumerate(ORDER) if at >= first})
     tags = limits.tags("alice", "app")
     assert tags == COUNTED[first]
@@ -126,7 +126,7 @@ def told(story: dict[str, Any], release: str) -> list[Any]:
 
 @pytest.mark.parametrize("release", STORIES)
 @pytest.mark.parametrize("kind", ["rate", "request", "mutation"])
-def test_figures_of_kafka(kind: str, release: str) -> None:
+def test_quota_throttle_times_are_kafkas(kind: str, release: str) -> None:
     stories = [story for story in STORIES[release] if story["kind"] == kind]
     assert len(stories) > 60
     throttled = 0

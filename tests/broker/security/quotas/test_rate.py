@@ -85,6 +85,6 @@ def test_what_did_not_come_in_does_not_count() -> None:
         rates.take_back("A", 1000)
 
 
-def test_a_window_as_configured() -> None:
+def test_rate_window_is_as_configured() -> None:
     rates = ConnectionRates(BrokerConfig({"quota.window.num": "2", "quota.window.size.seconds": "3"}))
     assert [rates.arrived("A", 1, 0) for _ in range(4)] == [0, 0, 0, 1000]

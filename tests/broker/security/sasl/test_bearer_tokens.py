@@ -24,12 +24,12 @@ def test_base64_without_its_padding() -> None:
 
 
 @pytest.mark.parametrize("text", ["a", "abcde", "ab==", "a+b/", "ab~c", "ab c", "ä"])
-def test_what_is_no_base64url(text: str) -> None:
+def test_bearer_token_that_is_no_base64url_is_refused(text: str) -> None:
     with pytest.raises(TokenRefused):
         base64_url(text)
 
 
-def test_objects_and_other_values() -> None:
+def test_bearer_token_parts_are_json_objects() -> None:
     assert json_object(b'{"a": [1.5, null]}', repeats=False) == {"a": [1.5, None]}
     assert json_object(b'{"a": 1, "a": 2}', repeats=True) == {"a": 2}
     for other in (b"[]", b"null", b"1", b'"a"'):
@@ -40,7 +40,7 @@ def test_objects_and_other_values() -> None:
     "data",
     [b"", b"{", b"{} tail", b"\xff", b'{"a": NaN}', b'{"a": 1, "a": 2}', b"[" * 100_000, b'{"a": {"b": 1, "b": 2}}'],
 )
-def test_what_is_no_json(data: bytes) -> None:
+def test_bearer_token_that_is_no_json_is_refused(data: bytes) -> None:
     with pytest.raises(TokenRefused):
         json_object(data, repeats=False)
 

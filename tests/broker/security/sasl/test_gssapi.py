@@ -57,7 +57,7 @@ def test_a_rule_makes_a_user(rules: str, principal: str, user: str) -> None:
         ("RULE:[1:$1]s/a/$5/", "alice@HERE"),
     ],
 )
-def test_nobody(rules: str, principal: str) -> None:
+def test_kerberos_principal_without_a_rule_is_refused(rules: str, principal: str) -> None:
     with pytest.raises(NoRule):
         KerberosNames(rules.split(";"), "HERE").user(principal)
 
@@ -65,7 +65,7 @@ def test_nobody(rules: str, principal: str) -> None:
 @pytest.mark.parametrize(
     "rule", ["", "default", "RULE:[x:$1]", "RULE:[1:$1](a", "RULE:[1:$1]s/a/b/x", "RULE:[1:$1]([)"]
 )
-def test_what_is_no_rule(rule: str) -> None:
+def test_kerberos_rule_that_is_malformed_is_refused(rule: str) -> None:
     with pytest.raises(ConfigError, match="Invalid rule"):
         KerberosNames([rule], "HERE")
 
@@ -127,7 +127,7 @@ def test_a_principal_that_no_rule_takes_is_cut_as_in_kafka(new_server: NewSaslSe
         logged_in(new_server, keytabs, "svc/a/b")
 
 
-def test_a_ticket_serves_once(new_server: NewSaslServer, keytabs: Keytabs) -> None:
+def test_gssapi_ticket_serves_once(new_server: NewSaslServer, keytabs: Keytabs) -> None:
     first = client(keytabs["alice"], "alice").first()
     new_server().evaluate(first)
     with pytest.raises(MalformedToken, match="replay"):
@@ -135,14 +135,14 @@ def test_a_ticket_serves_once(new_server: NewSaslServer, keytabs: Keytabs) -> No
 
 
 @pytest.mark.parametrize("token", [b"", b"nonsense", b"\x60\x03abc", b"\0" * 1000])
-def test_what_is_no_ticket(new_server: NewSaslServer, token: bytes) -> None:
+def test_gssapi_token_that_is_no_ticket_is_refused(new_server: NewSaslServer, token: bytes) -> None:
     server = new_server()
     with pytest.raises(InvalidCredentials):
         server.evaluate(token)
     assert not server.complete
 
 
-def test_messages_out_of_order(new_server: NewSaslServer, keytabs: Keytabs) -> None:
+def test_gssapi_messages_out_of_order_are_refused(new_server: NewSaslServer, keytabs: Keytabs) -> None:
     for odd in (b"x", b"\0" * 40):
         server, mine = new_server(), client(keytabs["alice"], "alice")
         mine.answer(server.evaluate(mine.first()))

@@ -23,7 +23,7 @@ def test_a_login_module_with_options() -> None:
 
 
 @pytest.mark.parametrize("flag", ["required", "REQUISITE", "Sufficient", "optional"])
-def test_flags_in_any_case(flag: str) -> None:
+def test_jaas_flags_are_read_in_any_case(flag: str) -> None:
     assert parse(f"a.B {flag};") == [LoginModule("a.B", flag.upper(), {})]
 
 
@@ -77,7 +77,7 @@ def test_a_jaas_configuration_that_kafka_refuses_is_refused(text: str, told: str
         parse(text)
 
 
-def test_two_modules_are_two() -> None:
+def test_jaas_text_with_two_modules_has_both() -> None:
     assert [module.name for module in parse("a.B required; c.D optional x=y;")] == ["a.B", "c.D"]
 
 
@@ -103,7 +103,7 @@ def test_without_a_prefix_for_the_mechanism_there_is_no_configuration() -> None:
         login_options(config, MODULE)
 
 
-def test_no_secret_is_shown() -> None:
+def test_jaas_errors_show_no_secret() -> None:
     text = 'a.B required password="topsecret" user_alice="topsecret"'
     assert "topsecret" not in repr(parse(text + ";"))
     for wrong in (text, "topsecret topsecret;", f"{text} x; topsecret"):

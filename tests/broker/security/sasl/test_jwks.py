@@ -310,7 +310,9 @@ def http() -> Iterator[tuple[str, list[tuple[int, bytes]]]]:
         thread.join()
 
 
-def test_a_server_of_keys(http: tuple[str, list[tuple[int, bytes]]], caplog: pytest.LogCaptureFixture) -> None:
+def test_jwks_are_fetched_from_a_server(
+    http: tuple[str, list[tuple[int, bytes]]], caplog: pytest.LogCaptureFixture
+) -> None:
     url, answers = http
     answers += [(500, b"no"), (200, b"{"), (200, key_set("a"))]
 

@@ -52,7 +52,7 @@ def test_token_authorization_id_and_extensions() -> None:
         b"n,,\x01auth=B\xc3\xa4rer a\x01\x01",
     ],
 )
-def test_other_messages_are_invalid(message: bytes) -> None:
+def test_oauthbearer_first_message_that_is_malformed_is_refused(message: bytes) -> None:
     with pytest.raises(InvalidCredentials):
         parse_first_message(message)
 

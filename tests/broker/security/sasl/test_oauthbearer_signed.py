@@ -148,7 +148,7 @@ EXPECTED = Expectations(frozenset({"kafka"}), None, 30, "scope", "sub")
     ],
 )
 @pytest.mark.filterwarnings("ignore:EdDSA is deprecated")  # of the signing in this test
-def test_signatures_of_other_kinds(alg: str, key: Any) -> None:
+def test_signed_token_with_a_signature_of_another_kind_is_refused(alg: str, key: Any) -> None:
     signed = SignedValidator(Keys(dict(key.as_dict())), EXPECTED)
     token = sign(key, {"alg": alg}, good_claims())
     assert signed.validate(token, now_ms()).principal_name == "alice"

@@ -23,7 +23,7 @@ def test_a_mechanism_is_found_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "", "SCRAM-SHA-1", "DIGEST-MD5"])
-def test_any_other_is_refused(name: str) -> None:
+def test_sasl_mechanism_that_is_not_served_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="is not served; there are PLAIN, "):
         mechanism(name)
 

@@ -32,7 +32,7 @@ def test_an_element_ends_where_its_length_says() -> None:
     assert [part.content.hex() for part in elements(bytes.fromhex("0401aa0402bbcc"))] == ["aa", "bbcc"]
 
 
-def test_long_lengths() -> None:
+def test_der_with_long_lengths_is_read() -> None:
     assert len(read(b"\x04\x82\x01\x00" + bytes(256)).content) == 256
 
 
@@ -46,12 +46,12 @@ def test_what_is_not_whole_is_damaged(text: str) -> None:
     ("content", "text"),
     [("550403", "2.5.4.3"), ("2a864886f70d010901", "1.2.840.113549.1.9.1"), ("883701", "2.999.1"), ("00", "0.0")],
 )
-def test_object_identifiers(content: str, text: str) -> None:
+def test_der_object_identifiers_are_read(content: str, text: str) -> None:
     assert object_id(bytes.fromhex(content)) == text
 
 
 @pytest.mark.parametrize("content", ["", "5504c0"])
-def test_cut_object_identifiers(content: str) -> None:
+def test_der_object_identifiers_that_are_cut_are_refused(content: str) -> None:
     with pytest.raises(CorruptDataError):
         object_id(bytes.fromhex(content))
 

@@ -65,7 +65,7 @@ def test_suites_of_tls_1_3_keep_their_names() -> None:
     assert ciphers == ((), TLS13_SUITES)
 
 
-def test_unknown_suites_are_refused() -> None:
+def test_tls_cipher_suites_that_are_unknown_are_refused() -> None:
     with pytest.raises(ConfigError, match="Unsupported CipherSuite: TLS_FOO_WITH_BAR"):
         ciphers_of(["TLS_FOO_WITH_BAR"])
 
@@ -94,7 +94,7 @@ def test_a_tls_listener_takes_the_enabled_versions(enabled: tuple[str, ...], ver
 @pytest.mark.parametrize(
     ("enabled", "words"), [(("TLSv1.4",), "Unsupported protocol: TLSv1.4"), (("TLSv1.1",), "TLSv1.2 and TLSv1.3 only")]
 )
-def test_versions_that_are_refused(enabled: tuple[str, ...], words: str) -> None:
+def test_tls_versions_that_are_not_served_are_refused(enabled: tuple[str, ...], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         versions_of(enabled)
 

@@ -32,7 +32,7 @@ def read(protocol: SecurityProtocol = SecurityProtocol.SSL, **config: str) -> Tl
     return read_settings(BrokerConfig(given).for_listener("SSL"), protocol)
 
 
-def test_defaults() -> None:
+def test_listener_tls_settings_default_to_kafkas() -> None:
     settings = read()
     assert settings.keys.type == settings.trusted.type == "JKS"
     assert settings.terms.versions == ("TLSv1.2", "TLSv1.3")
@@ -139,7 +139,7 @@ def test_the_same_names_and_more_are_fine(name: str, hosts: list[str]) -> None:
     _check(_store(issued_by(AUTHORITY, name, hosts=hosts)))
 
 
-def test_another_name_needs_leave() -> None:
+def test_keystore_with_another_name_is_refused_unless_allowed() -> None:
     new = _store(issued_by(AUTHORITY, "other", hosts=["a", "b"]))
     with pytest.raises(
         StoreError,
@@ -203,7 +203,7 @@ def test_a_tls_listener_needs_a_certificate() -> None:
         opened(configured(None))
 
 
-def test_bad_rules_are_refused() -> None:
+def test_listener_tls_with_bad_mapping_rules_is_refused() -> None:
     with pytest.raises(ConfigError, match="listener SECURE: Invalid rule"):
         opened(configured(principal_mapping_rules="RULE:x"))
 
@@ -216,7 +216,7 @@ def test_brokers_have_to_trust_each_other() -> None:
     opened(trusting, between_brokers=True)
 
 
-def test_stores_of_keytool(tmp_path: Path) -> None:
+def test_listener_tls_opens_stores_of_keytool(tmp_path: Path) -> None:
     config = configured(
         None,
         keystore_location=write_store("rsa.jks", tmp_path),
@@ -289,7 +289,7 @@ def test_files_are_read_anew_only_when_they_are_applied(tmp_path: Path) -> None:
     assert served(tls) == renewed.der
 
 
-def test_secrets_are_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_listener_tls_logs_no_secret(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     path = write_store("rsa.jks", tmp_path)
     good = configured(None, keystore_location=path, keystore_password="storepass", key_password="keypass1")

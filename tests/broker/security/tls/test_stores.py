@@ -40,7 +40,7 @@ def test_a_trust_store_trusts_keys_own_certificates_too() -> None:
     assert store.certificates() == {"own": b"leaf", "other": b"root"}
 
 
-def test_keys_are_not_shown() -> None:
+def test_key_store_repr_shows_no_key() -> None:
     entry = KeyEntry("own", b"secret-key", (b"leaf",), "secret-password")
     assert "secret" not in repr(Store((entry,)))
 
@@ -172,7 +172,7 @@ def test_certificates_can_be_read_without_a_password() -> None:
     assert {alias for alias, _ in store.trusted} == digests("trust.JKS", "trustedCertEntry").keys()
 
 
-def test_every_cut_is_told() -> None:
+def test_jks_store_that_is_cut_is_refused() -> None:
     data = store_bytes("rsa.jks")
     for end in range(4, len(data) - 20, 7):
         with pytest.raises(StoreError):
@@ -235,7 +235,7 @@ def test_a_wrong_password_is_told_and_never_shown_of_pkcs12(password: str | None
     assert "wr0ng-secret" not in str(caught.value)
 
 
-def test_damage_is_told() -> None:
+def test_pkcs12_store_that_is_damaged_is_refused() -> None:
     data = store_bytes("rsa.p12")
     for at in range(0, len(data), 97):
         with pytest.raises(StoreError):
@@ -258,7 +258,7 @@ def test_no_settings_are_no_store() -> None:
     assert open_trust_store(Trusted("JKS")) is None
 
 
-def test_pem_in_the_settings() -> None:
+def test_trust_store_is_read_from_pem_in_the_settings() -> None:
     store = open_key_store(Keys("PEM", key=LEAF.key_pem, chain=LEAF.chain_pem))
     assert store is not None
     assert store.keys[0].chain == (LEAF.der, AUTHORITY.der)
@@ -267,7 +267,7 @@ def test_pem_in_the_settings() -> None:
     assert trusted.certificates() == {"kafka0": AUTHORITY.der}
 
 
-def test_pem_files(tmp_path: Path) -> None:
+def test_trust_store_is_read_from_pem_files(tmp_path: Path) -> None:
     keys, trusted = tmp_path / "keys.pem", tmp_path / "trusted.pem"
     keys.write_text(LEAF.chain_pem + ENCRYPTED)
     trusted.write_text(AUTHORITY.pem)
@@ -291,7 +291,7 @@ def test_both_formats_of_java_are_read_under_both_names(
     assert len(store.keys[0].chain) == 2
 
 
-def test_trust_stores_of_java(tmp_path: Path) -> None:
+def test_trust_stores_of_java_are_read(tmp_path: Path) -> None:
     for kind in ("JKS", "PKCS12"):
         store = open_trust_store(Trusted(kind, write_store(f"trust.{kind}", tmp_path), "trustpass"))
         assert store is not None

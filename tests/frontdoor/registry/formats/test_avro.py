@@ -67,7 +67,7 @@ def array(items: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_the_canonical_text(text: str, canonical: str) -> None:
+def test_avro_schema_has_the_canonical_text(text: str, canonical: str) -> None:
     assert schema(text).canonical == canonical
     assert schema(canonical).canonical == canonical
 

@@ -190,7 +190,7 @@ def test_a_reason_says_where_it_lies() -> None:
     assert reason == "#/properties/a/properties/b/type: string is not admitted"
 
 
-def test_references_are_followed() -> None:
+def test_json_schema_follows_references() -> None:
     inner = {"$defs": {"a": INT}}
     by_name = schema(opened(a={"$ref": "inner.json#/$defs/a"}), **{"inner.json": inner})
     local = schema({**opened(a={"$ref": "#/$defs/a"}), "$defs": {"a": NUMBER}})
@@ -199,7 +199,7 @@ def test_references_are_followed() -> None:
     assert schema({"$ref": "#/$defs/a", "minimum": 1, "$defs": {"a": INT}}).reads(schema(INT)) != []
 
 
-def test_schemas_that_contain_themselves() -> None:
+def test_json_schema_that_contains_itself_is_compared() -> None:
     def tree(value: Any) -> Any:
         return schema(opened(value=value, left={"anyOf": [NULL, {"$ref": "#"}]}, right={"allOf": [{"$ref": "#"}]}))
 

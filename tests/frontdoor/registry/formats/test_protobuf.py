@@ -84,7 +84,7 @@ def test_messages_have_to_stay_where_they_are() -> None:
     assert schema("package p; message A {}").reads(before) == ["the package is 'p', and was ''"]
 
 
-def test_what_is_required() -> None:
+def test_protobuf_schema_with_a_new_required_field_is_incompatible() -> None:
     one, two = (
         schema(f"message A {{ {fields} }}", "proto2") for fields in ("required int32 a = 1;", "optional int32 a = 1;")
     )
@@ -203,7 +203,7 @@ def test_a_text_that_says_the_same(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["any", "api", "duration", "struct", "timestamp", "type", "wrappers"])
-def test_the_files_of_google(name: str) -> None:
+def test_protobuf_schemas_import_the_files_of_google(name: str) -> None:
     file = FileDescriptorProto()
     importlib.import_module(f"google.protobuf.{name}_pb2").DESCRIPTOR.CopyToProto(file)
     written = proto_text(file)

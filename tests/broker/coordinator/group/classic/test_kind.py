@@ -67,7 +67,9 @@ def test_an_id_given_out_is_forgotten_after_the_session_timeout(driver: GroupDri
         ({"member_id": "nobody"}, E.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_refused_without_a_group(driver: GroupDriver, options: dict[str, object], error: ErrorCode) -> None:
+def test_join_group_that_is_refused_makes_no_group(
+    driver: GroupDriver, options: dict[str, object], error: ErrorCode
+) -> None:
     assert driver.join(**options).result().error_code == error  # type: ignore[arg-type]
     assert driver.state() == "none"
     assert driver.journal.end_offset == 0
@@ -276,7 +278,7 @@ def test_a_new_member_that_never_comes_back_is_out_after_five_minutes(driver: Gr
         ("c-1", 1, {"group_id": "other"}, E.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_heartbeats(
+def test_heartbeat_is_answered_by_member_and_generation(
     driver: GroupDriver, member: str, generation: int, options: dict[str, Any], error: ErrorCode
 ) -> None:
     driver.stable()
@@ -318,7 +320,7 @@ def test_an_id_given_out_can_be_given_back(driver: GroupDriver) -> None:
     assert joining.done
 
 
-def test_leaving_an_unknown_group(driver: GroupDriver) -> None:
+def test_leave_group_of_an_unknown_group_is_refused(driver: GroupDriver) -> None:
     assert driver.leave("x", "y") == [E.UNKNOWN_MEMBER_ID] * 2
 
 

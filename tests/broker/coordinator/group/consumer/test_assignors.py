@@ -51,7 +51,9 @@ def assigned_by_a_walk(order: list[str], counts: dict[bytes, int], present: Targ
     st.integers(0, 25),
     st.none() | st.integers(1, 9),
 )
-def test_whoever_comes_and_goes(orders: list[list[str]], sizes: list[int], of_t: int, of_u: int | None) -> None:
+def test_assignors_give_each_partition_once_whoever_comes_and_goes(
+    orders: list[list[str]], sizes: list[int], of_t: int, of_u: int | None
+) -> None:
     counts = {T: of_t} if of_u is None else {T: of_t, U: of_u}
     usual = TargetAssignment()
     for order, size in zip(orders, sizes, strict=False):

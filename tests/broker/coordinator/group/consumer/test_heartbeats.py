@@ -78,7 +78,7 @@ def test_the_previous_epoch_is_good_while_its_answer_may_be_lost() -> None:
     assert driver.refusal("a", 2)[0] is E.FENCED_MEMBER_EPOCH
 
 
-def test_a_full_group() -> None:
+def test_consumer_group_heartbeat_to_a_full_group_is_refused() -> None:
     driver = ConsumerDriver({**STABLE, "group.consumer.max.size": "1"})
     driver.join("a")
     assert driver.refusal("b", 0, topics=("t",), owned={}, rebalance_timeout_ms=1) == (

@@ -45,7 +45,7 @@ def test_what_re2_does_not_take_is_refused(regex: str) -> None:
     assert said(regex).startswith("!")
 
 
-def test_bombs_take_no_time() -> None:
+def test_regular_expressions_that_explode_are_matched_in_linear_time() -> None:
     begin = time.perf_counter()
     topics = ["a" * 249] * 100
     for regex in ("(a*)*b", "(a|aa)+$b", "(a|a?)+b", "((a+)+)+b", "(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)b"):

@@ -55,7 +55,7 @@ def test_a_share_group_writes_its_records() -> None:
     }
 
 
-def test_tombstones_in_kafkas_order() -> None:
+def test_share_group_writes_tombstones_in_kafkas_order() -> None:
     assert [shown(record)[0] for record in r.RECORDS.member_tombstones("g", "m")] == [
         "ShareGroupCurrentMemberAssignmentKey",
         "ShareGroupTargetAssignmentMemberKey",
@@ -92,7 +92,7 @@ def test_there_are_no_committed_offsets() -> None:
     assert group.expiry_basis() is None
 
 
-def test_subscriptions_are_counted() -> None:
+def test_share_group_counts_the_subscriptions_of_its_members() -> None:
     group = group_of(ShareMember("a", topics=frozenset({"t", "u"})), ShareMember("b", topics=frozenset({"t"})))
     assert group.subscribed == {"t": 2, "u": 1}
     assert group.topics_with(ShareMember("b", topics=frozenset({"v"})), without="b") == {"t": 1, "u": 1, "v": 1}

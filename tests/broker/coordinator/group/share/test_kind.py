@@ -159,7 +159,7 @@ def test_a_topic_that_is_altered_without_partitions_stays_in_its_record(left: Sh
     assert {topic_id: row.partitions for topic_id, row in left.group.initializing.items()} == {other: frozenset()}
 
 
-def test_altering_makes_a_group() -> None:
+def test_alter_share_group_offsets_makes_a_group() -> None:
     driver = ShareDriver()
     driver.ask(AlterShareOffsets("g", {TOPIC: {0: 5}}))
     assert driver.group.is_empty
@@ -234,7 +234,7 @@ def handle_effect(effect: Any, states: Any) -> list[Any]:
     return list(shard.submitted)
 
 
-def test_states_are_initialized() -> None:
+def test_initialize_states_asks_the_share_coordinator() -> None:
     states = States()
     (told,) = handle_effect(InitializeStates("g", 3, {TOPIC_ID: [0, 2]}, set()), states)
     assert [(type(c), c.key, c.state_epoch, c.start_offset) for c in states.asked] == [
@@ -251,7 +251,7 @@ def test_partitions_that_a_topic_got_later_begin_where_the_release_says() -> Non
     assert [(c.key.partition, c.start_offset) for c in states.asked] == [(2, 0), (0, -1)]
 
 
-def test_a_refusal_is_told() -> None:
+def test_initialize_states_that_is_refused_is_told() -> None:
     (told,) = handle_effect(
         InitializeStates("g", 3, {TOPIC_ID: [0]}, set()), States(KafkaError(ErrorCode.NOT_COORDINATOR))
     )

@@ -214,7 +214,7 @@ def test_the_last_member_takes_the_wish_to_end_with_it() -> None:
     assert group.soft.shutdown_by is None
 
 
-def test_tombstones_in_kafkas_order() -> None:
+def test_streams_group_writes_tombstones_in_kafkas_order() -> None:
     keys = [
         type(decode_group_record(record.key, record.value)[0]).__name__
         for record in group_with(Member("m")).tombstones()
@@ -288,7 +288,7 @@ def test_where_a_member_is_and_which_endpoints_it_knows_is_no_news() -> None:
         {"shutdown": True},
     ],
 )
-def test_all_else_is_news(news: dict[str, Any]) -> None:
+def test_streams_heartbeat_with_any_other_field_says_something(news: dict[str, Any]) -> None:
     assert not heartbeat("g", "m", 3, **news).says_nothing
 
 
@@ -320,7 +320,7 @@ def test_what_is_written_is_read_again() -> None:
     assert group.holders.active("1", 2) == group.holders.active("0", 7) == "p"
 
 
-def test_a_member_that_left() -> None:
+def test_streams_group_replays_a_member_that_left() -> None:
     group = replay(StreamsGroup("g"), r.member_record("g", MEMBER), r.current_record("g", MEMBER))
     current_gone, target_gone, member_gone = r.RECORDS.member_tombstones("g", "m")
     replay(group, current_gone)

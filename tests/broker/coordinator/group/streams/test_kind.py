@@ -122,7 +122,7 @@ def test_a_copy_has_the_description() -> None:
             assert other.transcript[-1][1]["groups"][0]["topologyDescriptionStatus"] == 3
 
 
-def test_other_plugins_are_refused() -> None:
+def test_topology_description_plugins_of_others_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"^plugin 'com\.example\.Mine' is not supported by odradek: .* or nothing$"):
         BrokerConfig({"group.streams.topology.description.plugin.class": "com.example.Mine"})
 
@@ -225,7 +225,7 @@ def test_other_kinds_are_no_streams_groups() -> None:
     assert left(reply) == [ErrorCode.UNKNOWN_MEMBER_ID]
 
 
-def test_a_member_leaves() -> None:
+def test_streams_heartbeat_of_a_leaving_member_frees_its_tasks() -> None:
     driver = StreamsDriver()
     driver.join("a")
     driver.join("b")
@@ -278,7 +278,7 @@ def test_a_member_that_got_on_is_not_dropped() -> None:
     assert set(driver.group.members) == {"a", "b"}
 
 
-def test_late_timers_find_nobody() -> None:
+def test_streams_timers_of_members_that_are_gone_do_nothing() -> None:
     driver = StreamsDriver()
     assert driver.ask(FenceMember("g", "a")) is None
     driver.join("a")

@@ -135,7 +135,7 @@ def followed(*refusals: KafkaError | None) -> list[Any]:
     return list(shard.followed)
 
 
-def test_refusals_are_told() -> None:
+def test_internal_topics_that_are_refused_are_told_to_the_group() -> None:
     too_many = KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "too many")
     (told,) = followed(None, too_many, KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS))
     assert isinstance(told, TopicsRefused)
@@ -143,7 +143,7 @@ def test_refusals_are_told() -> None:
     assert told.reasons == {"b": "too many", "c": "TOPIC_ALREADY_EXISTS"}
 
 
-def test_nothing_refused_nothing_told() -> None:
+def test_internal_topics_that_were_created_are_not_told() -> None:
     assert followed(None, None, None) == []
 
 

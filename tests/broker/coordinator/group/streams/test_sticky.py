@@ -16,7 +16,7 @@ from tests.broker.coordinator.group.story_group import PARTS, tell
 
 
 @given(st.lists(st.integers(0, 9)))
-def test_the_lightest_first(weights: list[int]) -> None:
+def test_java_heap_pops_the_lightest_first(weights: list[int]) -> None:
     heap = JavaHeap(lambda item: item, weights)
     assert [heap.pop() for _ in range(len(heap))] == sorted(weights)
 
@@ -27,7 +27,7 @@ def test_equal_items_as_a_priority_queue_of_java_gives_them() -> None:
     assert [heap.pop() for _ in range(5)] == list("aedcb")
 
 
-def test_an_empty_heap() -> None:
+def test_java_heap_that_is_empty_pops_nothing() -> None:
     with pytest.raises(IndexError):
         JavaHeap(lambda item: 0, "").pop()
 
@@ -124,5 +124,5 @@ def test_each_task_is_active_once_and_copies_are_elsewhere(
         assert max(counts) - min(counts) <= 1
 
 
-def test_nobody_gets_nothing() -> None:
+def test_sticky_assignor_without_members_assigns_nothing() -> None:
     assert assign({}, {"0": SubtopologySpec(3, True)}, 1) == {}

@@ -47,7 +47,7 @@ def test_a_topology_names_its_topics() -> None:
     assert [each.subtopology_id for each in topology.in_map_order()] == ["0", "1"]
 
 
-def test_three_names_at_most() -> None:
+def test_topology_problems_list_three_topics_at_most() -> None:
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"]) == "a, b, c"
     assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 additional topics"
@@ -88,7 +88,7 @@ def test_repartition_topics_follow_the_widest_source_through_a_chain() -> None:
     assert made.tasks_of(third) == 6
 
 
-def test_fixed_counts_stay() -> None:
+def test_repartition_topics_keep_fixed_partition_counts() -> None:
     first = Subtopology("0", ["a"], repartition_sink_topics=["x"])
     second = Subtopology("1", repartition_source_topics=[TopicInfo("x", 3)], state_changelog_topics=[TopicInfo("s")])
     assert counts(first, second, a=7).decided == {"x": 3, "s": 3}
@@ -105,7 +105,7 @@ def test_joined_topics_are_evened_out() -> None:
     assert counts(first, widest, other, a=4, c=9).decided == {"x": 9, "z": 9}
 
 
-def test_joined_sources_that_differ() -> None:
+def test_copartitioned_sources_with_different_counts_are_refused() -> None:
     joined = [CopartitionGroup([0, 1])]
     with pytest.raises(TopicProblem) as problem:
         counts(Subtopology("0", ["a", "b"], copartition_groups=joined), a=1, b=2)
@@ -143,7 +143,7 @@ def test_a_topology_that_can_never_work_is_refused(subtopologies: tuple[Subtopol
 
 
 @pytest.mark.parametrize("group", [CopartitionGroup([5]), CopartitionGroup([-1]), CopartitionGroup([], [], [0])])
-def test_indexes_that_lead_nowhere(group: CopartitionGroup) -> None:
+def test_copartition_groups_with_wrong_indexes_are_refused(group: CopartitionGroup) -> None:
     with pytest.raises(KafkaError) as error:
         counts(Subtopology("0", ["a"], copartition_groups=[group]), a=1)
     assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
@@ -232,7 +232,7 @@ def subtopology(*nodes: u.TopologyDescriptionNode) -> u.TopologyDescription:
         (SINK, d.TopologyDescriptionNode("n", SINK, [], "s", [], ["y", "x"])),
     ],
 )
-def test_fields_of_a_kind(kind: int, shown: d.TopologyDescriptionNode) -> None:
+def test_topology_description_shows_the_fields_of_a_nodes_kind(kind: int, shown: d.TopologyDescriptionNode) -> None:
     (described,) = as_shown(subtopology(node(kind))).subtopologies
     assert (described.subtopology_id, described.nodes) == ("0", [shown])
 
@@ -245,7 +245,7 @@ def test_fields_of_a_kind(kind: int, shown: d.TopologyDescriptionNode) -> None:
         (store(PROCESSOR, SOURCE), "Global store must be composed of a source and a processor node."),
     ],
 )
-def test_kinds_that_are_refused(description: u.TopologyDescription, why: str) -> None:
+def test_topology_description_with_unknown_kinds_is_refused(description: u.TopologyDescription, why: str) -> None:
     with pytest.raises(KafkaError) as refused:
         as_shown(description)
     assert (refused.value.code, refused.value.message) == (ErrorCode.INVALID_REQUEST, why)
