@@ -22,7 +22,7 @@ from odradek.protocol.message import MetadataRecord
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 _NONE = (0, 0)
 """What is supported of an unknown feature."""
-_METADATA_LEVELS_WITH_CHANGES = frozenset({3, 5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
+_METADATA_LEVELS_WITH_CHANGES = frozenset({5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
 """Levels of `metadata.version` that brought new records or fields: a downgrade past one could lose metadata."""
 
 

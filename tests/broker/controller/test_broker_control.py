@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.broker_control import fence_broker, register_broker, shut_down_brokers, unfence_brokers
+from odradek.broker.controller.broker_control import (
+    fence_broker,
+    register_broker,
+    shut_down_brokers,
+    unfence_brokers,
+    unregister_controller,
+)
 from odradek.broker.controller.state import MetadataState
 from odradek.broker.metadata.image import Endpoint
 from odradek.broker.metadata.writer import ImageWriter
@@ -59,3 +65,16 @@ def test_an_unknown_broker_is_refused(cluster: Cluster) -> None:
     with pytest.raises(KafkaError) as refused:
         fence_broker(cluster.controller.state, 9)
     assert refused.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+def test_unregister_controller_forgets_another_one_only(cluster: Cluster) -> None:
+    state = cluster.controller.state
+    other = next(number for number in state.image.controllers if number != state.controller_id)
+    assert kinds(unregister_controller(state, other)[0]) == ["UnregisterControllerRecord"]
+    for number, code, text in (
+        (state.controller_id, ErrorCode.INVALID_REQUEST, "Controller cannot unregister itself while it is active."),
+        (99, ErrorCode.CONTROLLER_ID_NOT_REGISTERED, "Controller ID 99 is not currently registered."),
+    ):
+        with pytest.raises(KafkaError) as refused:
+            unregister_controller(state, number)
+        assert (refused.value.code, refused.value.message) == (code, text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from odradek.broker.cluster import Cluster
@@ -64,6 +66,66 @@ def test_a_metadata_version_without_new_records_may_be_left() -> None:
     assert "metadata.version downgrade from 25 to 22" in str(
         refusal(cluster, FeatureUpdate("metadata.version", 22, SAFE))
     )
+
+
+@pytest.mark.parametrize(
+    ("update", "why"),
+    [
+        (FeatureUpdate("group.version", 0, 0), "The controller does not support the given upgrade type."),
+        (FeatureUpdate("group.version", 0, 4), "The controller does not support the given upgrade type."),
+        (FeatureUpdate("group.version", -1, SAFE), "A feature version cannot be less than 0."),
+        (FeatureUpdate("group.version", 2), "Local controller 1 only supports versions 0-1"),
+        (FeatureUpdate("no.such", 1), "Local controller 1 does not support this feature."),
+        (FeatureUpdate("no.such", 0), "Feature no.such not found."),
+        (
+            FeatureUpdate("group.version", 0),
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
+            "downgrade.",
+        ),
+        (FeatureUpdate("metadata.version", 33, SAFE), "Can't downgrade to a newer version."),
+    ],
+)
+def test_update_features_refuses_what_no_kafka_takes(update: FeatureUpdate, why: str) -> None:
+    cluster = Cluster()
+    cluster.controller.ask(adopt, [FeatureLevelRecord("metadata.version", 32)])
+    text = f"Invalid update version {update.level} for feature {update.name}. {why}"
+    assert refusal(cluster, update) == text
+
+
+@pytest.mark.parametrize("upgrade_type", [UPGRADE, SAFE, UNSAFE])
+def test_update_features_to_the_level_that_is_there_is_taken(upgrade_type: int) -> None:
+    cluster = Cluster()
+    level = cluster.image.feature("metadata.version")
+    cluster.controller.ask(update_features, [FeatureUpdate("metadata.version", level, upgrade_type)])
+    assert cluster.image.feature("metadata.version") == level
+
+
+def test_a_downgrade_of_metadata_version_may_pass_no_level_with_new_records() -> None:
+    """Kafka's `MetadataVersion` says of each level whether it has new records."""
+    cluster = Cluster()
+    passed = []
+    for level in range(8, 34):
+        cluster.controller.ask(adopt, [FeatureLevelRecord("metadata.version", level)])
+        with suppress(KafkaError):
+            update_features(cluster.controller.state, [FeatureUpdate("metadata.version", level - 1, SAFE)])
+            passed.append(level)
+    assert passed == [9, 10, 12, 16, 18, 19, 20, 21, 22, 24, 25, 26, 27, 28, 29, 31]
+    assert "Unsafe metadata downgrade is not supported in this version." in str(
+        refusal(cluster, FeatureUpdate("metadata.version", 32, UNSAFE))
+    )
+
+
+@pytest.mark.parametrize(
+    ("current", "level", "taken"),
+    [(5, 4, False), (6, 5, False), (7, 6, False), (8, 7, False), (4, 4, True), (3, 3, False), (4, 5, True)],
+)
+def test_kafka_3_9_sets_metadata_versions_from_3_3_iv0_on(current: int, level: int, taken: bool) -> None:
+    cluster = Cluster(config={"odradek.kafka.version": "3.9"})
+    cluster.controller.ask(adopt, [FeatureLevelRecord("metadata.version", current)])
+    update = FeatureUpdate("metadata.version", level, UPGRADE if level >= current else SAFE)
+    refused = cluster.controller.ask(update_features, [update])
+    assert (not refused) is taken
+    assert cluster.image.feature("metadata.version") == (level if taken else current)
 
 
 def test_the_quorums_version_is_what_the_log_has() -> None:
