@@ -2,8 +2,9 @@
 
 Each mutant is the house with one change in the room: a comparison turned, `and` for `or`, a truth or a number changed,
 a `not` more or less, plus for minus. cosmic-ray makes the change in a copy of the repository. Then tests of
-`make whole` run: first those of the module, then those of the room, then with `--wide` those of all rooms. A test that
-fails kills the mutant. What lives is printed as a diff: the change has no meaning, or a behaviour lacks its test.
+`make whole` run: first the daily ones of the module, then those of the room, then its long ones, then with `--wide` the
+daily ones of all rooms. A test that fails kills the mutant. What lives is printed as a diff: the change has no meaning,
+or a behaviour lacks its test.
 """
 
 from __future__ import annotations
@@ -77,6 +78,9 @@ _COPIED = (
     "generators",
     "pyproject.toml",
 )
+_DAILY = "--daily"
+_LONG = ("--hypothesis-profile=repeated", "-m", "long")
+"""The other tests of `make whole`."""
 _SLOWER = 5
 """A test run that takes so many times as long as without a mutant never ends."""
 _SHORTEST_TIMEOUT_S = 60.0
@@ -161,19 +165,9 @@ class Copy:
         return not self._fails(suite)
 
     def _fails(self, suite: Sequence[str]) -> bool:
-        options = [
-            "--daily",
-            "-x",
-            "-q",
-            "-n",
-            "0",
-            "-p",
-            "no:schemathesis",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:randomly",
-        ]
+        options = ["-x", "-q", "-n", "0"]
+        for plugin in ("schemathesis", "cacheprovider", "randomly"):
+            options += ["-p", f"no:{plugin}"]
         environment = {**os.environ, "PYTHONPATH": f"{self._folder / 'src'}", "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-m", "pytest", *options, *suite]
         try:
@@ -188,10 +182,10 @@ class Copy:
 def suites_for(mutant: Mutant, room: str, *, wide: bool) -> list[list[str]]:
     """The tests that may kill it, those that are likely to first."""
     module = Path("tests") / mutant.file.parent / f"test_{mutant.file.name}"
-    suites = [[str(module)]] if (ROOT / module).exists() else []
-    suites.append([f"tests/{room}"])
+    suites = [[_DAILY, str(module)]] if (ROOT / module).exists() else []
+    suites += [[_DAILY, f"tests/{room}"], [*_LONG, f"tests/{room}"]]
     if wide:
-        suites += [["tests/broker"], ["tests/storage", "tests/protocol", "tests/frontdoor"]]
+        suites += [[_DAILY, "tests/broker"], [_DAILY, "tests/storage", "tests/protocol", "tests/frontdoor"]]
     return suites
 
 
@@ -199,7 +193,8 @@ def run(room: str, count: int, seed: int, *, wide: bool, jobs: int = 2) -> list[
     """Try so many mutants of a room; prints each that lives, and returns them."""
     made = [Copy(ROOT / "build" / "mutants" / str(number)) for number in range(jobs)]
     began = time.monotonic()
-    assert made[0].passes([f"tests/{room}"]), f"tests/{room} fails without a mutant"
+    for suite in (_DAILY,), _LONG:
+        assert made[0].passes([*suite, f"tests/{room}"]), f"tests/{room} fails without a mutant"
     copies: SimpleQueue[Copy] = SimpleQueue()
     for copy in made:
         copy.timeout_s = max(_SHORTEST_TIMEOUT_S, _SLOWER * (time.monotonic() - began))

@@ -111,6 +111,33 @@ def test_lists_grow_and_shrink_from_their_default(cluster: Cluster) -> None:
     assert overrides(cluster) == {"cleanup.policy": ""}
 
 
+@pytest.mark.parametrize(("length", "taken"), [(32_767, True), (32_768, False)])
+def test_a_value_has_32767_characters_at_most(cluster: Cluster, length: int, taken: bool) -> None:
+    text = "The configuration value cannot be added because it exceeds the maximum value size of 32767 bytes."
+    refused = change(cluster, BROKER, "1", ("no.such", SET, "x" * length))
+    assert refused == (None if taken else (INVALID_CONFIG, text))
+
+
+def test_a_controller_changes_every_node(cluster: Cluster) -> None:
+    def asked(name: str, *assignments: tuple[str, int, str | None]) -> tuple[ErrorCode, str | None] | None:
+        made = Change(BROKER, name, [Assignment(key, value, operation) for key, operation, value in assignments], False)
+        (refused,) = cluster.controller.ask(alter_configs, [made], None)
+        return None if refused is None else (refused.code, refused.message)
+
+    assert asked("1", ("log.retention.ms", SET, "5")) is None
+    assert asked("", ("log.retention.ms", SET, "6"), ("min.insync.replicas", SET, "1")) is None
+    assert kept(cluster, BROKER)["1"] == {"log.retention.ms": "5"}
+    assert kept(cluster, BROKER)[""]["log.retention.ms"] == "6"
+    assert asked("9", ("log.retention.ms", SET, "5")) == (
+        ErrorCode.BROKER_ID_NOT_REGISTERED,
+        "No node with id 9 found.",
+    )
+    assert asked("x", ("log.retention.ms", SET, "5")) == (
+        INVALID_REQUEST,
+        "Unable to parse broker name as a base 10 number.",
+    )
+
+
 def test_replacing_forgets_what_is_not_named(cluster: Cluster) -> None:
     change(cluster, TOPIC, "a", ("retention.ms", SET, "5"))
     assert change(cluster, TOPIC, "a", ("segment.bytes", SET, "2000000"), replaces=True) is None
@@ -406,6 +433,21 @@ def test_logger_changes_that_are_refused(
             "x",
             "Invalid value x for configuration consumer.session.timeout.ms: Not a number of type INT",
         ),
+        (
+            "streams.rack.aware.assignment.tags",
+            "zone , zone",
+            "streams.rack.aware.assignment.tags must not contain duplicate tag keys.",
+        ),
+        (
+            "errors.deadletterqueue.topic.name",
+            "__dead",
+            "errors.deadletterqueue.topic.name: DLQ topic name must not start with '__'",
+        ),
+        (
+            "streams.assignor.name",
+            "other",
+            "streams.assignor.name 'other' is not a registered task assignor. Registered assignors are: [sticky].",
+        ),
     ],
 )
 def test_group_changes_that_are_refused(cluster: Cluster, key: str, value: str, why: str) -> None:
@@ -487,6 +529,11 @@ def test_client_metrics_changes_that_are_refused(
     cluster: Cluster, key: str, operation: int, value: str, code: ErrorCode, why: str
 ) -> None:
     assert change(cluster, METRICS, "m", (key, operation, value)) == (code, why)
+
+
+@pytest.mark.parametrize(("interval", "taken"), [(99, False), (100, True), (3_600_000, True), (3_600_001, False)])
+def test_an_interval_of_client_metrics_is_100_ms_to_an_hour(cluster: Cluster, interval: int, taken: bool) -> None:
+    assert (change(cluster, METRICS, "m", ("interval.ms", SET, str(interval))) is None) is taken
 
 
 def test_configs_of_client_metrics_are_checked(cluster: Cluster) -> None:

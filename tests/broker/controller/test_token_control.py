@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 from odradek.protocol.generated.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
 
 ALICE, BOB, EVE = (Principal("User", name) for name in ("alice", "bob", "eve"))
@@ -108,6 +110,46 @@ def test_only_owner_and_renewers_may(tokens: Tokens) -> None:
         with pytest.raises(KafkaError) as error:
             rule(tokens.at(5001), secret, EVE, period_ms)
         assert error.value.code == ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
+
+
+def test_expire_token_shortens_a_life_and_ends_with_the_longest(tokens: Tokens) -> None:
+    secret = create(tokens, 5000)
+    for now_ms, period_ms, expires_ms in ((5010, 30, 5040), (5040, 0, 5040), (5040, 10_000, 6000)):
+        records, reply = expire_token(tokens.at(now_ms), secret, BOB, period_ms)
+        tokens.take(list(records))
+        assert reply == only(tokens).expiration_timestamp == expires_ms
+    tokens.take(list(expire_token(tokens.at(5050), secret, ALICE, 10)[0]))
+    for now_ms, code in ((5060, None), (5061, ErrorCode.DELEGATION_TOKEN_EXPIRED)):
+        with nullcontext() if code is None else pytest.raises(KafkaError, match=code.name):
+            expire_token(tokens.at(now_ms), secret, ALICE, 0)
+
+
+def test_a_token_that_nobody_made_is_not_found(tokens: Tokens) -> None:
+    secret = create(tokens, 5000)
+    create(tokens, 5001)
+    assert renew_token(tokens.at(5001), secret, ALICE, -1)[1] == 5101
+    for rule in (renew_token, expire_token):
+        with pytest.raises(KafkaError) as error:
+            rule(tokens.at(5001), b"x" * 64, ALICE, -1)
+        assert error.value.code == ErrorCode.DELEGATION_TOKEN_NOT_FOUND
+
+
+def test_a_renewer_is_a_user(tokens: Tokens) -> None:
+    for renewers in ([BOB, Principal("Group", "staff")], [Principal("Group", "staff")]):
+        with pytest.raises(KafkaError) as error:
+            create_token(tokens.at(5000), ALICE, ALICE, renewers, 0)
+        assert error.value.code == ErrorCode.INVALID_PRINCIPAL_TYPE
+
+
+@pytest.mark.parametrize(("level", "refused"), [(13, True), (14, False)])
+def test_tokens_need_metadata_version_3_6_iv2(tokens: Tokens, level: int, refused: bool) -> None:
+    tokens.take([FeatureLevelRecord("metadata.version", level)])
+    if refused:
+        with pytest.raises(KafkaError) as error:
+            create(tokens, 5000)
+        assert error.value.code == ErrorCode.UNSUPPORTED_VERSION
+    else:
+        assert create(tokens, 5000)
 
 
 def test_an_expired_token_can_still_be_ended(tokens: Tokens) -> None:
