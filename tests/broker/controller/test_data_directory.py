@@ -164,6 +164,37 @@ def test_a_clean_end_hands_over_as_kafka_does(tmp_path: Path) -> None:
     again.close_logs()
 
 
+def test_an_end_that_the_disk_refuses_is_no_clean_one(tmp_path: Path) -> None:
+    mark = tmp_path / ".kafka_cleanshutdown"
+    for refused in (FOLDER, "a-0"):
+        fs = FaultyFileSystem()
+        cluster = durable(tmp_path, fs)
+        cluster.open_directory()
+        if "a" not in cluster.topics:
+            cluster.create_topic("a")
+        put(cluster.topics.by_name("a").partitions[0].log, (b"k", b"v"))
+        fs.refuse = lambda call, path, refused=refused: errno.EIO if refused in path.parts else None  # type: ignore[misc]
+        cluster.close_logs()
+        assert not mark.exists(), refused
+        die(cluster)
+    again = durable(tmp_path)
+    again.open_directory()
+    assert list(again.image.topics) == ["a"]
+    again.close_logs()
+    assert mark.exists()
+
+
+def test_a_directory_is_of_one_cluster(tmp_path: Path) -> None:
+    wanted = "4L6g3nShT-eMCtK--X86sw"
+    for cluster_id in (wanted, None, wanted):
+        cluster = Cluster(data_dir=tmp_path, cluster_id=cluster_id)
+        cluster.open_directory()
+        assert cluster.cluster_id == wanted
+        cluster.close_logs()
+    with pytest.raises(StorageError, match=f"Expected AAAAAAAAAAAAAAAAAAAAAQ, but read {wanted}"):
+        Cluster(data_dir=tmp_path, cluster_id="AAAAAAAAAAAAAAAAAAAAAQ").open_directory()
+
+
 def test_a_start_opens_no_log_of_an_idle_topic(tmp_path: Path) -> None:
     cluster = durable(tmp_path)
     cluster.open_directory()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.broker_control import register_broker
+from odradek.broker.controller.broker_control import register_broker, unregister_broker
+from odradek.broker.controller.partition_control import assign_replicas
+from odradek.broker.metadata.image import LOST_DIRECTORY
 from tests.fakes.durable import die, durable, opened
 from tests.fakes.nodes import set_node_up
 
@@ -81,3 +83,54 @@ def test_brokers_of_another_time_are_fenced(tmp_path: Path) -> None:
     assert [broker.fenced for broker in more.image.brokers.values()] == [False, False, False]
     assert more.image.topics["a"].partitions[0].leader == 2
     more.close_logs()
+
+
+def test_a_node_that_was_only_silent_is_the_same_incarnation() -> None:
+    cluster = Cluster(nodes=2)
+    partition = cluster.create_topic("a", assignments={0: [1, 2]}).partitions[0]
+    before = cluster.image.brokers[1]
+    cluster.membership.lose(1)
+    assert (cluster.controller_id, partition.leader_id) == (2, 2)
+    cluster.membership.awake(1)
+    assert cluster.image.brokers[1] == before
+    assert (cluster.controller_id, partition.isr) == (2, (1, 2))
+    for node in (1, 2):
+        cluster.membership.lose(node)
+    cluster.membership.awake(1)
+    assert cluster.controller_id == 1
+
+
+def test_a_broker_that_is_forgotten_does_not_come_back_when_it_wakes() -> None:
+    cluster = Cluster(nodes=2)
+    cluster.membership.lose(2)
+    cluster.controller.ask(unregister_broker, 2)
+    cluster.membership.awake(2)
+    assert set(cluster.image.brokers) == {1}
+    assert (cluster.membership.broker_epoch(2), cluster.membership.broker_epoch(1)) == (
+        -1,
+        cluster.image.brokers[1].epoch,
+    )
+    cluster.membership.dismiss(2)
+    assert set(cluster.membership.directories) == {1}
+    cluster.membership.shut_down()
+    assert set(cluster.image.brokers) == {1}
+
+
+def test_a_disk_that_works_again_has_its_replicas() -> None:
+    cluster = Cluster(nodes=2)
+    cluster.create_topic("a", assignments={0: [1, 2], 1: [2, 1], 2: [2, 1]})
+    topic = cluster.image.topics["a"]
+    cluster.controller.ask(assign_replicas, 1, [(topic.topic_id, index, LOST_DIRECTORY) for index in (0, 1)])
+    assert cluster.membership.find_disks(2) == []
+    assert cluster.membership.find_disks(1) == [("a", 0), ("a", 1)]
+    assert cluster.membership.find_disks(1) == []
+    assert [each.isr for each in cluster.image.topics["a"].partitions] == [(1, 2), (2, 1), (2, 1)]
+
+
+def test_directories_are_told_in_the_order_of_javas_signed_numbers() -> None:
+    cluster = Cluster()
+    ids = [bytes([first]) + bytes(14) + bytes([last]) for first, last in ((0x7F, 0), (0x80, 0), (0x01, 2), (0x01, 1))]
+    cluster.membership.keep_directories({1: ids})
+    assert cluster.nodes[1].metadata_directory == ids[0]
+    cluster.membership.listening([1])
+    assert list(cluster.image.brokers[1].directories) == [ids[1], ids[3], ids[2], ids[0]]

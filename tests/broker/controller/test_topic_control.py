@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller import topic_control
+from odradek.broker.controller.broker_control import fence_broker
+from odradek.broker.controller.state import MetadataState
 from odradek.broker.controller.topic_control import (
     CreatedTopic,
     NewTopic,
@@ -21,14 +24,20 @@ from odradek.broker.controller.topic_control import (
     records_of_topic,
     spread,
 )
-from odradek.broker.metadata.image import CONSUMER_OFFSETS, TRANSACTION_STATE, BrokerRegistration, ResourceType
+from odradek.broker.metadata.image import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    BrokerRegistration,
+    ResourceType,
+)
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.configs import set_configs
 from tests.fakes.examples import examples
-from tests.fakes.nodes import set_leader
+from tests.fakes.nodes import set_leader, set_node_up
 
 
 @pytest.fixture
@@ -112,6 +121,28 @@ def test_create_topic_with_assignments_has_those_replicas(cluster: Cluster) -> N
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             "partitions should be a consecutive 0-based integer sequence",
         ),
+        (
+            {"replication_factor": -2},
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        ),
+        (
+            {"assignments": {0: [9]}},
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "The manual partition assignment includes broker 9, but no such broker is registered.",
+        ),
+        (
+            {"assignments": {0: [1, 2], 1: [1]}},
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "The manual partition assignment includes a partition with 1 replica(s), but this is not consistent with "
+            "previous partitions, which have 2 replica(s).",
+        ),
+        (
+            {"configs": {"remote.storage.enable": "true"}},
+            ErrorCode.INVALID_CONFIG,
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage.",
+        ),
         ({"configs": {"x": "1"}, "partitions": 0}, ErrorCode.INVALID_CONFIG, "Unknown topic config name: x"),
         (
             {"configs": {"retention.ms": None}},
@@ -128,6 +159,59 @@ def test_create_topics_refuses_what_cannot_be_created(
     assert refusal(cluster.create_topic, **{"name": "new", **arguments}) == (code, why)
     assert cluster.image.offset == before
     assert [topic.name for topic in cluster.topics.all()] == ["old"]
+
+
+def test_a_partition_is_assigned_once_and_to_a_broker_that_is_up(cluster: Cluster) -> None:
+    twice = NewTopic("a", assignments=[(0, [1]), (0, [1])])
+    (error,) = cluster.controller.ask(create_topics, [twice])
+    assert isinstance(error, KafkaError)
+    assert error.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert error.message == "Found multiple manual partition assignments for partition 0"
+    cluster.create_topic("old", partitions=1)
+    set_node_up(cluster, 2, False)
+    text = "All brokers specified in the manual partition assignment{} are fenced or in controlled shutdown."
+    assert refusal(cluster.create_topic, "a", assignments={0: [1], 1: [2]}) == (
+        ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+        text.format(" for partition 1"),
+    )
+    assert refusal(cluster.controller.create_partitions, "old", 2, [[2]]) == (
+        ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+        text.format(""),
+    )
+    assert cluster.create_topic("a", assignments={0: [2, 1]}).partitions[0].leader_id == 1
+
+
+def test_the_largest_growth_of_a_topic(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert topic_control.MAX_NEW_PARTITIONS == 10_000
+    monkeypatch.setattr(topic_control, "MAX_NEW_PARTITIONS", 3)
+    cluster.create_topic("a", partitions=2)
+    assert refusal(cluster.controller.create_partitions, "a", 6) == (ErrorCode.UNKNOWN_SERVER_ERROR, None)
+    cluster.controller.create_partitions("a", 5)
+    topic_control.check_new_partitions(3)
+    assert refusal(topic_control.check_new_partitions, 4) == (
+        ErrorCode.POLICY_VIOLATION,
+        "Excessively large number of partitions per request.",
+    )
+
+
+def test_a_topic_that_cannot_grow_is_told_the_reason_alone(cluster: Cluster) -> None:
+    cluster.create_topic("a", partitions=1)
+    for node in cluster.nodes:
+        cluster.controller.ask(fence_broker, node)
+    assert refusal(cluster.controller.create_partitions, "a", 2) == (
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+        "All brokers are currently fenced, or have all their log directories cordoned.",
+    )
+
+
+def test_a_broker_with_cordoned_directories_alone_takes_no_new_replica(cluster: Cluster) -> None:
+    cordons = {1: "/a", 2: "*", 3: ""}
+    config = BrokerConfig({}, nodes={node: {"cordoned.log.dirs": text} for node, text in cordons.items()})
+    config.directories_of = lambda node_id: ("/a", "/b")
+    state = MetadataState(cluster.image, config, 1)
+    _, (created,) = create_topics(state, [NewTopic("a", 4, 1)])
+    assert isinstance(created, CreatedTopic)
+    assert {node for (node,) in created.assignments} == {1, 3}
 
 
 def test_asking_what_would_become_changes_nothing(cluster: Cluster) -> None:
@@ -183,6 +267,41 @@ def test_internal_topics_have_kafkas_settings() -> None:
     assert transactions.config.overrides["cleanup.policy"] == "compact"
     with pytest.raises(ValueError, match="orders"):
         cluster.ensure_topic("orders")
+
+
+@pytest.mark.parametrize(
+    ("name", "partitions", "configs"),
+    [
+        (
+            TRANSACTION_STATE,
+            50,
+            {
+                "cleanup.policy": "compact",
+                "compression.type": "uncompressed",
+                "min.insync.replicas": "2",
+                "segment.bytes": "104857600",
+                "unclean.leader.election.enable": "false",
+            },
+        ),
+        (
+            SHARE_GROUP_STATE,
+            50,
+            {
+                "cleanup.policy": "delete",
+                "compression.type": "producer",
+                "min.insync.replicas": "2",
+                "retention.ms": "-1",
+                "segment.bytes": "104857600",
+            },
+        ),
+    ],
+)
+def test_topics_of_coordinators_are_made_as_kafka_makes_them(
+    name: str, partitions: int, configs: dict[str, str]
+) -> None:
+    assert internal_topic(name, BrokerConfig({}), 4) == NewTopic(name, partitions, 3, configs=configs)
+    alone = internal_topic(name, BrokerConfig({}), 1)
+    assert (alone.replication_factor, alone.configs["min.insync.replicas"]) == (1, "1")
 
 
 def test_internal_topics_take_as_many_replicas_as_there_are_nodes() -> None:
