@@ -75,6 +75,22 @@ def test_a_partition_without_another_replica_waits_for_its_node(broker: KafkaBro
     assert again.leader_epoch == alone.leader_epoch + 1
 
 
+def test_a_node_that_starts_does_not_know_configs_of_a_deleted_topic(broker: KafkaBroker) -> None:
+    """Kafka's may: it replays the creation of both topics."""
+    broker.create_topic("again", config={"message.timestamp.after.max.ms": "1"})
+    broker.topics["again"].delete()
+    broker.create_topic("again")
+    broker.kill_node(2)
+    broker.start_node(2)
+    resource = DescribeConfigsResource(2, "again", ["message.timestamp.after.max.ms"])
+    client = WireClient.at(broker.bootstrap_servers.split(",")[1])
+    try:
+        (told,) = client.request(DescribeConfigsRequest([resource]), 4).results
+    finally:
+        client.close()
+    assert [config.value for config in told.configs] == ["3600000"]
+
+
 def test_a_node_that_starts_has_the_log_levels_of_its_process(broker: KafkaBroker) -> None:
     levels = broker.cluster.services.log_levels()
     before = levels.levels(2)
