@@ -12,6 +12,7 @@ from odradek.broker.partitions.share.states import (
     RELEASE,
     RENEW,
     AcknowledgementBatch,
+    RecordState,
     ShareSettings,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -121,6 +122,29 @@ def test_locks_run_out_even_if_that_cannot_be_stored(group: Group) -> None:
     assert found
     assert error is not None
     assert group.fetch("b", 100) == [(0, 19, 2)]
+
+
+def test_a_lock_over_the_start_of_the_log_gives_back_what_the_log_still_has(group: Group) -> None:
+    group.partition.log_starts_at(5)
+    group.now_ms += 100
+    found, _ = acknowledgement.expire_locks(group.partition, group.now_ms)
+    assert [batch for _, batch in found] == [(0, 4, RecordState.ARCHIVED, 1), (5, 19, RecordState.AVAILABLE, 1)]
+    assert group.states() == [(5, 19, "AVAILABLE", 1, "")]
+    assert (group.partition.start_offset, group.partition.delivery_complete_count) == (5, 0)
+
+
+def test_answers_about_records_that_the_log_has_lost_are_no_error() -> None:
+    group = Group([(0, 9), (10, 19), (20, 29)])
+    for _ in range(3):
+        group.fetch("a", 10)
+    group.partition.log_starts_at(15)
+    say(group, (0, 19, [ACCEPT]))
+    (write,) = group.coordinator.writes
+    assert (write.start_offset, write.delivery_complete_count, write.batches) == (15, 5, [(15, 19, 2, 1)])
+    assert group.partition.start_offset == 20
+    say(group, (5, 24, [ACCEPT]))
+    assert group.partition.start_offset == 25
+    assert not say(group, (5, 9, [ACCEPT]))
 
 
 def test_a_hundred_thousand_records_are_answered_one_by_one() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.partitions.share import acknowledgement
-from odradek.broker.partitions.share.acquisition import without
+from odradek.broker.partitions.share.acquisition import AcquireRequest, acquire, without
 from odradek.broker.partitions.share.states import (
     ACCEPT,
     RECORD_LIMIT,
@@ -12,7 +12,7 @@ from odradek.broker.partitions.share.states import (
     AcquiredRange,
     ShareSettings,
 )
-from tests.broker.partitions.share.logs import Group
+from tests.broker.partitions.share.logs import Group, Spans
 
 
 def give_back(group: Group, *spans: tuple[int, int]) -> None:
@@ -68,6 +68,38 @@ def test_the_last_delivery_is_of_one_record_alone() -> None:
     assert all(size == 1 for size, count in counts if count == 3)
     assert sum(1 for _, count in counts if count == 3) == 4
     assert group.partition.start_offset == 4
+
+
+def test_a_batch_that_fails_again_and_again_comes_in_smaller_parts_and_with_nothing_else() -> None:
+    """From the half of the delivery limit on (3 of 5), a half of the batch at a time (KIP-932)."""
+    group = Group([(0, 9), (10, 19), (20, 24)], ShareSettings(delivery_limit=5))
+    assert group.fetch("a", 5) == [(0, 9, 1)]
+    assert group.fetch("a", 5) == [(10, 19, 1)]
+    for count in (2, 3):
+        give_back(group, (10, 19))
+        assert group.fetch("a", 5) == [(10, 19, count)]
+    give_back(group, (0, 9), (10, 19))
+    got = [group.fetch("b", 100) for _ in range(5)]
+    assert got == [[(0, 9, 2)], [(10, 14, 4)], [(15, 19, 4)], [(20, 24, 1)], []]
+
+
+def test_a_member_that_wants_no_records_gets_none() -> None:
+    group = Group([(0, 9)])
+    assert acquire(group.partition, AcquireRequest("a", 0, fetch_offset=0), Spans(group.spans), group.now_ms) == []
+    assert group.states() == []
+
+
+def test_a_lock_holds_for_the_duration_of_the_group() -> None:
+    group = Group([(0, 9), (10, 19)], ShareSettings(lock_duration_ms=100))
+    assert group.partition.next_deadline_ms() is None
+    group.fetch("a", 5)
+    group.now_ms += 60
+    group.fetch("a", 5)
+    assert group.partition.next_deadline_ms() == 1_100
+    assert [found for found, _ in acknowledgement.expire_locks(group.partition, 1_099)[0]] == []
+    ((member, batch),) = acknowledgement.expire_locks(group.partition, 1_100)[0]
+    assert (member, batch[:2]) == ("a", (0, 9))
+    assert group.partition.next_deadline_ms() == 1_160
 
 
 def test_records_of_aborted_transactions_are_done_and_not_given_out() -> None:

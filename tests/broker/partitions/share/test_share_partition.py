@@ -16,6 +16,7 @@ from odradek.broker.partitions.share.states import (
     ARCHIVED,
     AVAILABLE,
     GAP,
+    RECORD_LIMIT,
     REJECT,
     RELEASE,
     RENEW,
@@ -230,6 +231,87 @@ def test_stored_batches_with_holes_are_fetched_again() -> None:
     group.partition.load(0, [StateBatch(5, 9, ACKNOWLEDGED, 1), StateBatch(15, 16, AVAILABLE, 2)])
     assert group.partition.next_fetch_offset() == 0
     assert group.fetch("a", 100) == [(0, 4, 1), (10, 14, 1), (15, 16, 3), (17, 29, 1)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "limits", "got"),
+    [
+        (
+            RECORD_LIMIT,
+            (3, 3, 3, 2, 1, 1, 5),
+            [
+                [(0, 2, 1)],
+                [(3, 4, 1), (10, 10, 1)],
+                [(11, 13, 1)],
+                [(14, 14, 1), (15, 15, 3)],
+                [(16, 16, 3)],
+                [(17, 17, 1)],
+                [(18, 19, 1), (20, 22, 1)],
+            ],
+        ),
+        (0, (1, 1, 1, 1, 1), [[(0, 4, 1)], [(10, 14, 1)], [(15, 16, 3)], [(17, 19, 1)], [(20, 29, 1)]]),
+    ],
+)
+def test_holes_between_stored_batches_are_fetched_as_far_as_a_member_wants(
+    mode: int, limits: tuple[int, ...], got: list[list[tuple[int, int, int]]]
+) -> None:
+    group = Group([(0, 9), (10, 19), (20, 29)])
+    group.partition.load(0, [StateBatch(5, 9, ACKNOWLEDGED, 1), StateBatch(15, 16, AVAILABLE, 2)])
+    assert [group.fetch("a", limit, mode=mode) for limit in limits] == got
+    assert group.partition.start_offset == 0
+    accepted = [AcknowledgementBatch(first, last, [ACCEPT]) for ranges in got for first, last, _ in ranges]
+    acknowledgement.acknowledge(group.partition, "a", accepted, group.now_ms)
+    assert group.partition.start_offset == (23 if mode else 30)
+
+
+def test_a_log_that_loses_records_in_flight_keeps_the_account() -> None:
+    """Those that were done no longer count as completed, and those held are done when their member is."""
+    group = Group([(0, 9), (10, 19), (20, 29)])
+    for _ in range(3):
+        group.fetch("a", 10)
+    accepted, released = [(10, 14), (22, 23)], [(15, 16), (20, 21)]
+    said = [AcknowledgementBatch(*span, [ACCEPT]) for span in accepted]
+    said += [AcknowledgementBatch(*span, [RELEASE]) for span in released]
+    acknowledgement.acknowledge(group.partition, "a", said, group.now_ms)
+    assert group.partition.delivery_complete_count == 7
+    group.partition.log_starts_at(16)
+    assert (group.partition.start_offset, group.partition.delivery_complete_count, group.partition.in_flight) == (
+        16,
+        2,
+        14,
+    )
+    assert group.partition.next_fetch_offset() == 16
+    acknowledgement.acknowledge(group.partition, "a", [AcknowledgementBatch(17, 19, [ACCEPT])], group.now_ms)
+    assert (group.partition.start_offset, group.partition.delivery_complete_count) == (16, 5)
+    assert group.fetch("b", 1) == [(16, 16, 2)]
+    acknowledgement.acknowledge(group.partition, "b", [AcknowledgementBatch(16, 16, [ACCEPT])], group.now_ms)
+    assert (group.partition.start_offset, group.partition.delivery_complete_count) == (20, 2)
+    group.partition.log_starts_at(10)
+    assert group.partition.start_offset == 20
+
+
+def test_a_log_that_starts_behind_everything_in_flight_ends_it_when_its_members_are_done() -> None:
+    group = Group([(0, 9)])
+    group.partition.log_starts_at(3)
+    assert (group.partition.start_offset, group.partition.end_offset, group.partition.in_flight) == (3, 3, 0)
+    assert group.fetch("a") == [(3, 9, 1)]
+    group.partition.log_starts_at(12)
+    assert (group.partition.start_offset, group.partition.end_offset) == (12, 12)
+    assert group.partition.next_fetch_offset() == 12
+
+
+def test_a_copy_goes_on_where_the_share_partition_was() -> None:
+    group = Group([(0, 9), (10, 19), (20, 29)], ShareSettings(lock_duration_ms=100))
+    group.partition.load(0, [StateBatch(5, 9, ACKNOWLEDGED, 1), StateBatch(15, 16, AVAILABLE, 2)])
+    group.fetch("a", 1)
+    before, copied = group.states(), group.partition.snapshot()
+    group.partition = SharePartition(lambda: group.settings, group.coordinator)
+    group.partition.restore(copied)
+    assert group.states() == before
+    assert group.partition.next_deadline_ms() == 1_100
+    assert [group.fetch("b", 1) for _ in range(2)] == [[(10, 14, 1)], [(15, 16, 3)]]
+    group.partition.restore(SharePartition(lambda: group.settings, group.coordinator).snapshot())
+    assert (group.states(), group.fetch("c")) == ([], [(0, 29, 1)])
 
 
 def test_a_hole_before_the_start_of_the_log_is_not_fetched_again() -> None:
