@@ -13,6 +13,7 @@ import argparse
 import difflib
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -66,6 +67,10 @@ _WITHOUT_MEANING = (
     "assert ",
 )
 """In a line with one of these a change has no effect that a user meets."""
+_KEYWORDS_ONLY = re.compile(r"(^\s*|[(,] ?)\*,")
+"""The star of a signature."""
+_THE_SAME = ("_Is_Eq", "_IsNot_NotEq", "_Eq_Is", "_NotEq_IsNot")
+"""What is compared by `is` has no equal beside itself, and small values are one object."""
 _COPIED = (
     "broker",
     "protocol",
@@ -125,12 +130,13 @@ def _mutants_of(file: Path) -> Iterator[tuple[int, Mutant]]:
     lines = source.splitlines()
     nodes = list(ast_nodes(get_ast(source)))
     for name in operator_names():
-        if not name.removeprefix("core/").startswith(_KINDS):
+        if not name.removeprefix("core/").startswith(_KINDS) or name.endswith(_THE_SAME):
             continue
         operator = get_operator(name)()
         positions = (at for node in nodes for at, _ in operator.mutation_positions(node))
         for occurrence, (line, column) in enumerate(positions):
-            if not any(word in lines[line - 1] for word in _WITHOUT_MEANING):
+            without_meaning = any(word in lines[line - 1] for word in _WITHOUT_MEANING)
+            if not without_meaning and not (name.endswith("_Mul_Div") and _KEYWORDS_ONLY.search(lines[line - 1])):
                 yield column, Mutant(file, line, name, occurrence)
 
 
