@@ -78,7 +78,7 @@ def test_a_partition_without_another_replica_waits_for_its_node(broker: KafkaBro
 def test_a_node_that_starts_does_not_know_configs_of_a_deleted_topic(broker: KafkaBroker) -> None:
     """Kafka's may: it replays the creation of both topics."""
     broker.create_topic("again", config={"message.timestamp.after.max.ms": "1"})
-    broker.topics["again"].delete()
+    broker.topic("again").delete()
     broker.create_topic("again")
     broker.kill_node(2)
     broker.start_node(2)
