@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -42,6 +43,7 @@ _COORDINATOR_BUSY = {
     ErrorCode.UNSTABLE_OFFSET_COMMIT,
 }
 _LEADER_MOVES = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE}
+_NEW_TOPIC = {*_LEADER_MOVES, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 _NOT_REPLICATED = {
     ErrorCode.NOT_ENOUGH_REPLICAS,
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
@@ -167,20 +169,8 @@ class ClusterClient:
         for topic in answer.topics:
             if topic.error_code not in (0, ErrorCode.TOPIC_ALREADY_EXISTS):
                 raise KafkaError(ErrorCode(topic.error_code), f"topic {topic.name}: {topic.error_message or ''}")
-        self._wait_for_leaders(partitions)
-
-    def _wait_for_leaders(self, topics: Iterable[str]) -> None:
-        """Wait until the brokers know the new topics."""
-        deadline = time.monotonic() + self._timeout_s
-        for name in topics:
-            while True:
-                try:
-                    self._leader(name, 0)
-                    break
-                except KafkaError as error:
-                    if not error.code.retriable or time.monotonic() > deadline:
-                        raise
-                time.sleep(0.05)
+        for name in partitions:
+            self._patiently(partial(self._leader, name, 0), _NEW_TOPIC)
 
     # -- reading
 
@@ -452,6 +442,3 @@ def _address(text: str) -> tuple[str, int]:
 def _check(code: int, what: str, topic: str, partition: int) -> None:
     if code:
         raise KafkaError(ErrorCode(code), f"{what} of {topic}-{partition}")
-
-
-__all__: Sequence[str] = ["EARLIEST", "LATEST", "ClusterClient", "Fetched", "batches_between"]

@@ -1,11 +1,11 @@
-"""Query filters that the data source uses: conditions on topic, partition, offset and timestamp.
+"""The bounds of a read, from the filters of a query on topic, partition, offset and timestamp.
 
-pushFilters needs Spark 4.1 and the setting `spark.sql.python.filterPushdown.enabled`. With Spark 4.0, use the options
-of `odradek.pipeline.source_options`. The reader skips data by the filters, and Spark still applies all filters to the
-rows. So a filter may be ignored or used in part.
+The reader skips data outside the bounds. Spark still applies all filters to the rows, so a filter may be ignored or
+used in part. The option `pushFilters` turns this on. It needs Spark 4.1 and the setting
+`spark.sql.python.filterPushdown.enabled`.
 
-The option `pushFilters` turns it on. Off is the default because Spark 4.2.0 and 4.3.0 keep the narrowed reader in the
-result of `load()`: a second query on that result, without the filter, lacks rows.
+The option is off by default: Spark 4.2.0 and 4.3.0 keep the narrowed reader in the result of `load()`. A second query
+on that result, without the filter, lacks rows.
 """
 
 from __future__ import annotations
@@ -40,9 +40,11 @@ class Narrowing:
         return _latest(first, self.first_offset), _earliest(end, self.end_offset)
 
 
-def narrowed(filters: Iterable[Any]) -> Narrowing:
-    """The bounds from all filters (`pyspark.sql.datasource.Filter`). Unknown filters are ignored."""
-    found = Narrowing()
+_ALL = Narrowing()
+
+
+def narrowed(filters: Iterable[Any], found: Narrowing = _ALL) -> Narrowing:
+    """Bounds, made narrower by filters (`pyspark.sql.datasource.Filter`). Unknown filters are ignored."""
     for condition in filters:
         column: Any = getattr(condition, "attribute", ())
         if len(column) == 1 and hasattr(condition, "value"):

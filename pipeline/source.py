@@ -10,9 +10,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -91,7 +92,7 @@ class OdradekDataSource(DataSource):
         return SCHEMA
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        options = SourceOptions.parse(dict(self.options))
+        options = SourceOptions.parse(self.options)
         if options.max_offsets_per_trigger is not None:
             raise OptionError("maxOffsetsPerTrigger is for streams: a batch reads all")
         if options.push_filters and not hasattr(DataSourceReader, "pushFilters"):
@@ -100,7 +101,7 @@ class OdradekDataSource(DataSource):
         return kind(options, chosen_columns(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
-        options = SourceOptions.parse(dict(self.options))
+        options = SourceOptions.parse(self.options)
         if options.ending != "latest":
             raise OptionError("endingOffsets is for batches: a stream has no end")
         if options.push_filters:
@@ -110,16 +111,13 @@ class OdradekDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         if self._to_archive(overwrite=overwrite):
-            return ArchiveBatchWriter(ArchiveOptions.parse(dict(self.options), schema))
-        return BatchWriter(SinkOptions.parse(dict(self.options), schema))
+            return ArchiveBatchWriter(ArchiveOptions.parse(self.options, schema))
+        return BatchWriter(SinkOptions.parse(self.options, schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 (Spark's name)
-        writer: Any
         if self._to_archive(overwrite=overwrite):
-            writer = ArchiveStreamWriter(ArchiveOptions.parse(dict(self.options), schema))
-        else:
-            writer = StreamWriter(SinkOptions.parse(dict(self.options), schema))
-        return cast("DataSourceStreamWriter", writer)
+            return ArchiveStreamWriter(ArchiveOptions.parse(self.options, schema))
+        return StreamWriter(SinkOptions.parse(self.options, schema))
 
     def _to_archive(self, *, overwrite: bool) -> bool:
         if overwrite:
@@ -141,11 +139,11 @@ class BatchReader(DataSourceReader):
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options, self._columns = options, columns
-        self._narrowing = Narrowing()
+        self._narrowing = options.narrowing
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
-        with _open(options, self._columns, self._narrowing) as place:
+        with _open(options, self._columns, narrowing=self._narrowing) as place:
             bounds = place.bounds()
             start = place.resolve(options.starting, bounds)
             end = place.resolve(options.ending, bounds)
@@ -161,7 +159,7 @@ class NarrowedReader(BatchReader):
 
     def pushFilters(self, filters: Sequence[Any]) -> Iterable[Any]:  # noqa: N802 (Spark's name, from 4.1 on)
         """Take the bounds from the query's filters. Spark still applies all of them to the rows."""
-        self._narrowing = narrowed(filters)
+        self._narrowing = narrowed(filters, self._options.narrowing)
         return filters
 
 
@@ -285,10 +283,9 @@ def _follows(work: log_folder.SegmentTask, before: Work) -> bool:
 
 
 def _batches(work: Work) -> Iterator[RecordBatch]:
-    return _stored(work) if isinstance(work, log_folder.SegmentTask) else _fetched(work)
-
-
-def _stored(work: log_folder.SegmentTask) -> Iterator[RecordBatch]:
+    if not isinstance(work, log_folder.SegmentTask):
+        yield from _fetched(work)
+        return
     try:
         yield from log_folder.read(work)
     except FileNotFoundError:  # retention removed it after the planning
@@ -381,14 +378,22 @@ def _without_lost(
 # --- where the records are --------------------------------------------------------------------------------------------
 
 
+@dataclass
 class _Place(ABC):
-    """A log directory or a cluster: partitions with bounds."""
+    """A log directory or a cluster: partitions with bounds.
 
-    def __init__(
-        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, running: bool
-    ) -> None:
-        self.options, self.columns, self.narrowing = options, columns, narrowing
-        self.missing_ok = running and not options.fail_on_data_loss
+    ``running``: of a running stream. It waits for a cluster that does not answer, and accepts a missing topic unless
+    lost data is an error.
+    """
+
+    options: SourceOptions
+    columns: tuple[str, ...]
+    narrowing: Narrowing
+    running: bool
+
+    @property
+    def missing_ok(self) -> bool:
+        return self.running and not self.options.fail_on_data_loss
 
     def __enter__(self) -> _Place:
         return self
@@ -421,22 +426,8 @@ class _Place(ABC):
         return {key: min(max(offset, bounds[key][0]), bounds[key][1]) for key, offset in found.items()}
 
     def wanted(self, key: TopicPartition, start: int, end: int) -> Wanted:
-        options = self.options
-        times = self.from_ms, self.until_ms
-        return Wanted(*key, start, end, *times, options.control, self.columns, options.fail_on_data_loss)
-
-    @property
-    def from_ms(self) -> int | None:
-        """The first timestamp, by the options and the filters of the query."""
-        return max(
-            (bound for bound in (self.options.from_ms, self.narrowing.from_ms) if bound is not None), default=None
-        )
-
-    @property
-    def until_ms(self) -> int | None:
-        """The timestamp after the last one."""
-        bounds = (self.options.until_ms, self.narrowing.until_ms)
-        return min((bound for bound in bounds if bound is not None), default=None)
+        times = self.narrowing.from_ms, self.narrowing.until_ms
+        return Wanted(*key, start, end, *times, self.options.control, self.columns, self.options.fail_on_data_loss)
 
     def ranges(self, start: Offsets, end: Offsets) -> Iterator[tuple[TopicPartition, int, int]]:
         """The range of each partition: the first offset, and the offset after the last one."""
@@ -448,13 +439,9 @@ class _Place(ABC):
 
 
 class _Folder(_Place):
-    def __init__(
-        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, running: bool
-    ) -> None:
-        super().__init__(options, columns, narrowing, running=running)
-        path = options.path or ""
-        found = log_folder.partitions_in(Path(path.removeprefix("file:")))
-        topics = set(options.choose((topic for topic, _ in found), missing_ok=self.missing_ok))
+    def __post_init__(self) -> None:
+        found = log_folder.partitions_in(Path((self.options.path or "").removeprefix("file:")))
+        topics = set(self.options.choose((topic for topic, _ in found), missing_ok=self.missing_ok))
         self._segments = {key: segments for key, segments in found.items() if key[0] in topics}
         self._aborted: dict[TopicPartition, tuple[log_folder.AbortedRange, ...]] = {}
 
@@ -483,12 +470,9 @@ class _Folder(_Place):
 
 
 class _Cluster(_Place):
-    def __init__(
-        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, running: bool
-    ) -> None:
-        super().__init__(options, columns, narrowing, running=running)
-        self._servers = options.bootstrap_servers or ""
-        self._client = ClusterClient(self._servers, security=options.security, patient=running)
+    def __post_init__(self) -> None:
+        self._servers = self.options.bootstrap_servers or ""
+        self._client = ClusterClient(self._servers, security=self.options.security, patient=self.running)
         self._bounds: dict[TopicPartition, tuple[int, int]] = {}
 
     def close(self) -> None:
@@ -515,8 +499,8 @@ class _Cluster(_Place):
     def plan(self, start: Offsets, end: Offsets) -> Iterator[Sequence[FetchTask]]:
         ranges = list(self.ranges(start, end))
         young: Offsets = {}
-        if self.from_ms is not None:
-            young = self.offsets_at(self.from_ms, {key: (0, last) for key, _, last in ranges})
+        if self.narrowing.from_ms is not None:
+            young = self.offsets_at(self.narrowing.from_ms, {key: (0, last) for key, _, last in ranges})
         sizes = self._client.sizes(key for key, _, _ in ranges) if self.options.bytes_per_task and ranges else {}
         for key, begin, last in ranges:
             first = max(begin, young.get(key, begin))
@@ -534,13 +518,7 @@ class _Cluster(_Place):
 
 
 def _open(
-    options: SourceOptions,
-    columns: tuple[str, ...],
-    narrowing: Narrowing = Narrowing(),  # noqa: B008
-    *,
-    running: bool = False,
+    options: SourceOptions, columns: tuple[str, ...], *, narrowing: Narrowing | None = None, running: bool = False
 ) -> _Place:
-    """Open the place of the options. ``running``: for a running stream. It waits for a cluster that does not answer,
-    and accepts a missing topic unless lost data is an error.
-    """
-    return (_Cluster if options.path is None else _Folder)(options, columns, narrowing, running=running)
+    kind = _Cluster if options.path is None else _Folder
+    return kind(options, columns, narrowing or options.narrowing, running)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity, SecurityOptionError, security_options
 from odradek.pipeline.cluster_client import EARLIEST, LATEST, TopicPartition
+from odradek.pipeline.pushdown import Narrowing
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadAllAvailable as ReadAllAvailable
@@ -132,6 +133,11 @@ class SourceOptions:
             push_filters=_flag("pushFilters", options.get("pushfilters", "false")),
             security=security_of(security),
         )
+
+    @property
+    def narrowing(self) -> Narrowing:
+        """The bounds of the timestamps."""
+        return Narrowing(from_ms=self.from_ms, until_ms=self.until_ms)
 
     def choose(self, topics: Iterable[str], *, missing_ok: bool = False) -> list[str]:
         """The wanted ones of the topics that exist; MissingTopicError unless all named ones do, or ``missing_ok``."""
