@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,21 +99,16 @@ class Archived(WriterCommitMessage):
     files: dict[str, TopicPartition] = field(default_factory=dict)
 
 
-class _Writer(ABC):
-    def __init__(self, options: ArchiveOptions) -> None:
-        self._options = options
+class _Writer:
+    """``name``: of the write, which all its tasks share; None: the id of the streaming query."""
 
-    @property
-    def _ours(self) -> Path:
-        return self._options.folder / _OURS
-
-    @abstractmethod
-    def _work(self) -> str:
-        """The name of the write, which all its tasks share."""
+    def __init__(self, options: ArchiveOptions, name: str | None = None) -> None:
+        self._options, self._name = options, name
+        self._ours = options.folder / _OURS
 
     def write(self, iterator: Iterator[Any]) -> Archived:
         spare_imports()
-        work = self._work()
+        work = self._name or query_of_task()
         files = _Files(self._ours / work)
         try:
             for rows in record_rows(iterator, self._options.topic):
@@ -141,36 +135,24 @@ class _Writer(ABC):
             if (self._ours / name).exists():  # else an earlier attempt moved it
                 (self._ours / name).replace(target)
 
-    def _drop(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        for message in messages:
-            if isinstance(message, Archived):
-                for name in message.files:
-                    (self._ours / message.work / name).unlink(missing_ok=True)
-
 
 class ArchiveBatchWriter(_Writer, DataSourceArrowWriter):
     """Of `df.write`."""
 
     def __init__(self, options: ArchiveOptions) -> None:
-        super().__init__(options)
-        self._write_id = uuid.uuid4().hex
-
-    def _work(self) -> str:
-        return self._write_id
+        self._folder = uuid.uuid4().hex
+        super().__init__(options, self._folder)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         self._move(self._moves(messages, None))
-        shutil.rmtree(self._ours / self._write_id, ignore_errors=True)
+        self.abort(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        shutil.rmtree(self._ours / self._write_id, ignore_errors=True)
+        shutil.rmtree(self._ours / self._folder, ignore_errors=True)
 
 
 class ArchiveStreamWriter(_Writer, StreamWriterBase):
     """Of `df.writeStream`."""
-
-    def _work(self) -> str:
-        return query_of_task()
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
         works = {message.work for message in messages if isinstance(message, Archived)}
@@ -185,7 +167,10 @@ class ArchiveStreamWriter(_Writer, StreamWriterBase):
             shutil.rmtree(self._ours / work, ignore_errors=True)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
-        self._drop(messages)
+        for message in messages:
+            if isinstance(message, Archived):
+                for name in message.files:
+                    (self._ours / message.work / name).unlink(missing_ok=True)
 
 
 class _Files:
@@ -240,7 +225,7 @@ def _by_partition(rows: pa.RecordBatch) -> Iterator[tuple[TopicPartition, pa.Rec
 
     if rows["partition"].null_count or rows["offset"].null_count:
         raise ValueError("a row without a partition or an offset cannot be archived")
-    if (pc.min(rows["partition"]).as_py()) < 0:
+    if pc.min(rows["partition"]).as_py() < 0:
         raise ValueError("a row of a negative partition cannot be archived")
     filed = pa.RecordBatch.from_pydict({name: _column(rows, name, kind) for name, kind in _FILE_COLUMNS.items()})
     topics = rows["topic"].dictionary_encode()

@@ -39,8 +39,8 @@ class Section(NamedTuple):
     title: str
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[Any]] = ()
-    total: int = 0
-    """The number of rows. The table may show only the first rows."""
+    left_out: int = 0
+    """The number of further rows, which the table does not show."""
     chart: Chart | None = None
     note: str = ""
     """A remark for the reader."""
@@ -105,8 +105,7 @@ def write_report(
 def _table(section: Section) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in section.columns)
     rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in section.rows)
-    more = section.total - len(section.rows)
-    note = f'<p class="note">and {more} more rows</p>' if more > 0 else ""
+    note = f'<p class="note">and {section.left_out} more rows</p>' if section.left_out else ""
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{note}'
 
 

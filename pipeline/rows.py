@@ -43,7 +43,13 @@ COLUMNS: Mapping[str, str] = {
 """Names and Spark types. `sequence`, `producer_id`, `producer_epoch`: -1 without idempotence. `control`: null
 for a record, else `commit`, `abort` or the name of another type. `batch_size`: bytes of the stored batch."""
 
-SCHEMA = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+
+def schema_of(columns: Iterable[str]) -> str:
+    """Some columns as a schema for `spark.read.schema`."""
+    return ", ".join(f"{name} {COLUMNS[name]}" for name in columns)
+
+
+SCHEMA = schema_of(COLUMNS)
 
 _CHUNK_ROWS = 20_000
 _CHUNK_BYTES = 16 * 1024 * 1024

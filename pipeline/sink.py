@@ -14,7 +14,6 @@ batchId: the function of `foreachBatch` writes by itself.
 from __future__ import annotations
 
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -103,14 +102,14 @@ class Written(WriterCommitMessage):
     partition: TopicPartition | None = None
 
 
-class _Writer(ABC):
-    def __init__(self, options: SinkOptions, *, goes_on: bool) -> None:
-        self._options = options
-        self._goes_on = goes_on  # whether more micro-batches follow: then wait for a cluster that does not answer
+class _Writer:
+    """``name``: the beginning of the tasks' transactional ids; None: made from the id of the streaming query.
 
-    @abstractmethod
-    def _work(self) -> str:
-        """The beginning of the tasks' transactional ids."""
+    ``goes_on``: whether more micro-batches follow. Then the writer waits for a cluster that does not answer.
+    """
+
+    def __init__(self, options: SinkOptions, name: str | None, *, goes_on: bool) -> None:
+        self._options, self._name, self._goes_on = options, name, goes_on
 
     def write(self, iterator: Iterator[Any]) -> Written:
         spare_imports()
@@ -138,7 +137,8 @@ class _Writer(ABC):
 
         context = TaskContext.get()
         assert context is not None
-        return f"{self._work()}-{context.partitionId()}"
+        name = self._name or f"{self._options.transactional_id}-{query_of_task()}"
+        return f"{name}-{context.partitionId()}"
 
     def _end(self, messages: Sequence[WriterCommitMessage | None], number: int | None, *, commit: bool) -> None:
         """End the transactions of the tasks. ``number``: the number of the micro-batch."""
@@ -157,12 +157,9 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
     """Of `df.write`."""
 
     def __init__(self, options: SinkOptions) -> None:
-        super().__init__(options, goes_on=options.batch_id is not None)
-        named = options.transactional_id
-        self._name = named if options.batch_id is not None else f"{named}-{uuid.uuid4().hex}"
-
-    def _work(self) -> str:
-        return self._name
+        counted = options.batch_id is not None
+        name = options.transactional_id if counted else f"{options.transactional_id}-{uuid.uuid4().hex}"
+        super().__init__(options, name, goes_on=counted)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         self._end(messages, self._options.batch_id, commit=True)
@@ -175,12 +172,9 @@ class StreamWriter(_Writer, StreamWriterBase):
     """Of `df.writeStream`."""
 
     def __init__(self, options: SinkOptions) -> None:
-        super().__init__(options, goes_on=True)
+        super().__init__(options, None, goes_on=True)
         if options.batch_id is not None:
             raise OptionError("batchId is for df.write: a stream counts its batches itself")
-
-    def _work(self) -> str:
-        return f"{self._options.transactional_id}-{query_of_task()}"
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
         self._end(messages, batchId, commit=True)

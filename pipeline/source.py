@@ -391,6 +391,10 @@ class _Place(ABC):
     narrowing: Narrowing
     running: bool
 
+    @abstractmethod
+    def __post_init__(self) -> None:
+        """Find the folders, or make a client."""
+
     @property
     def missing_ok(self) -> bool:
         return self.running and not self.options.fail_on_data_loss

@@ -281,7 +281,8 @@ class RetryOptions:
 
     source: Mapping[str, str]
     sink: Mapping[str, str]
-    security: ClientSecurity
+    security: Mapping[str, str]
+    """The log-in, without the prefix ``kafka.``."""
     transactional_id: str | None
     """The beginning of the transactional ids."""
     max_offsets: int | None
@@ -302,4 +303,4 @@ class RetryOptions:
         named = sink.get("transactionalId")
         if named == "":
             raise OptionError("transactionalId: the beginning of the transactional ids, not ''")
-        return cls(source, sink, checked.security, named, checked.max_offsets_per_trigger)
+        return cls(source, sink, security, named, checked.max_offsets_per_trigger)

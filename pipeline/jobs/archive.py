@@ -16,6 +16,7 @@ from odradek.pipeline.cluster_client import ClusterClient, TopicPartition
 from odradek.pipeline.jobs.logs import LogPlace, readable_topics
 from odradek.pipeline.jobs.report import records_by_second
 from odradek.pipeline.jobs.transactions import with_outcome
+from odradek.pipeline.rows import COLUMNS
 from odradek.protocol.record_batch import assemble
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from odradek.pipeline.record_bytes import Records
 
+_STAMPED = ("topic", "partition", "offset", "timestamp_ms", "timestamp_type")
+_FILE = (*_STAMPED, "key", "value", "headers", "producer_id", "producer_epoch", "sequence")
+"""The columns of an archive's files."""
 _RESULT = "topic string, partition int, records bigint, batches bigint, first_offset bigint, archived_topic string"
 
 
@@ -43,19 +47,7 @@ def archive(
         raise ValueError("no topic to archive: there is none, or the user may read none")
     isolation = "read_committed" if read_committed else "read_uncommitted"
     rows = place.read(spark, topics, isolation=isolation)
-    kept = rows.selectExpr(
-        "topic",
-        "partition",
-        "offset",
-        "unix_millis(timestamp) as timestamp_ms",
-        "timestamp_type",
-        "key",
-        "value",
-        "headers",
-        "producer_id",
-        "producer_epoch",
-        "sequence",
-    )
+    kept = rows.selectExpr("*", "unix_millis(timestamp) as timestamp_ms").select(*_FILE)
     kept.write.partitionBy("topic", "partition").mode("errorifexists").parquet(folder)
     return int(archived_rows(spark, folder).count())
 
@@ -107,12 +99,8 @@ def replay(
 
 def archived_rows(spark: SparkSession, folder: str) -> DataFrame:
     """The rows of an archive, as they were written."""
-    schema = (
-        "offset bigint, timestamp_ms bigint, timestamp_type string, key binary, value binary,"
-        " headers array<struct<key: string, value: binary>>, producer_id bigint, producer_epoch int, sequence int,"
-        " topic string, partition int"
-    )
-    return spark.read.schema(schema).parquet(folder)
+    kinds = {**COLUMNS, "timestamp_ms": "bigint"}
+    return spark.read.schema(", ".join(f"{name} {kinds[name]}" for name in _FILE)).parquet(folder)
 
 
 def _check_archive(spark: SparkSession, folder: str) -> None:
@@ -196,26 +184,12 @@ def replayed(spark: SparkSession, folder: str, sent: DataFrame) -> dict[str, Dat
     offset in the cluster. ``activity``: records of each second, by topic of the archive.
     """
     rows = archived_rows(spark, folder)
-    origins = _partitions(rows).selectExpr(
-        "topic as archived_topic",
-        "partition",
-        "first_offset as archived_first_offset",
-        "last_offset as archived_last_offset",
-        "first_time",
-        "last_time",
-    )
-    pairs = origins.join(sent, ["archived_topic", "partition"]).select(
-        "archived_topic",
-        "partition",
-        "archived_first_offset",
-        "archived_last_offset",
-        "topic",
-        "records",
-        "batches",
-        "first_offset",
-        "first_time",
-        "last_time",
-    )
+    origins = _partitions(rows).drop("records", "bytes")
+    for name in ("topic", "first_offset", "last_offset"):
+        origins = origins.withColumnRenamed(name, f"archived_{name}")
+    pairs = origins.join(sent, ["archived_topic", "partition"])
+    times = ("first_time", "last_time")
+    pairs = pairs.select(*(name for name in pairs.columns if name not in times), *times)
     return {"sent": pairs.orderBy("archived_topic", "partition"), "activity": _activity(rows)}
 
 

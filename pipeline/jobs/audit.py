@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.logs import LogPlace, last_header
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -21,8 +21,7 @@ _SEQUENCES = 2**31
 _SEQUENCED = ["topic", "partition", "offset", "producer_id", "producer_epoch", "sequence", "control"]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One fault: the failed check, its place (partition and offset, -1 for none) and a description."""
 
     check: str
@@ -70,10 +69,8 @@ class Verdict:
     def lines(self) -> list[str]:
         """The verdict as text."""
         lines = [f"{name}: {count}" for name, count in self.counts.items()]
-        lines += [
-            f"{finding.check}: {finding.topic}-{finding.partition} offset {finding.offset}: {finding.detail}"
-            for finding in self.findings
-        ]
+        for check, topic, partition, offset, detail in self.findings:
+            lines.append(f"{check}: {topic}-{partition} offset {offset}: {detail}")
         lines += [f"{check}: {count} found" for check, count in sorted(self.found.items())]
         return [*lines, "passed" if self.passed else "FAILED"]
 
@@ -112,7 +109,7 @@ def findings(
         sent, kept = (_identified(place, spark, name, by or "key") for name in names)
         absent = sent.join(kept.select("id").distinct(), "id", "left_anti")
         others = kept.where("id is not null").join(sent.select("id").distinct(), "id", "left_anti")
-        found += [_duplicates(kept), _described("missing in output", absent), _described("not in input", others)]
+        found += [_duplicates(kept), _described("'missing in output'", absent), _described("'not in input'", others)]
     elif by is not None:
         found.append(_duplicates(_identified(place, spark, topic, by)))
     return reduce(lambda one, other: one.unionByName(other), found)
@@ -145,15 +142,14 @@ def _identified(place: LogPlace, spark: SparkSession, topic: str, by: str) -> Da
 
 
 def _identity(by: str) -> Column:
-    from pyspark.sql import functions as f
-
     if by == "key":
+        from pyspark.sql import functions as f
+
         return f.col("key")
     kind, _, name = by.partition(":")
     if kind != "header" or not name:
         raise ValueError(f"records are identified by key or header:NAME, not {by!r}")
-    found: Any = f.filter("headers", lambda each: each["key"] == f.lit(name))
-    return f.try_element_at(found, f.lit(-1))["value"]
+    return last_header(name)
 
 
 def _duplicates(rows: DataFrame) -> DataFrame:
@@ -164,16 +160,10 @@ def _duplicates(rows: DataFrame) -> DataFrame:
     order = Window.partitionBy("id").orderBy("partition", "offset")
     numbered = rows.withColumn("number", f.row_number().over(order))
     wrong = numbered.where("id is null or number > 1")
-    return wrong.selectExpr(
-        "if(id is null, 'without id', 'duplicate id') as check",
-        "topic",
-        "partition",
-        "offset",
-        "coalesce(cast(id as string), 'null') as detail",
-    )
+    return _described("if(id is null, 'without id', 'duplicate id')", wrong)
 
 
 def _described(check: str, rows: DataFrame) -> DataFrame:
-    return rows.selectExpr(
-        f"'{check}' as check", "topic", "partition", "offset", "coalesce(cast(id as string), 'null') as detail"
-    )
+    """Rows with ``id`` as findings. ``check``: SQL."""
+    detail = "coalesce(cast(id as string), 'null') as detail"
+    return rows.selectExpr(f"{check} as check", "topic", "partition", "offset", detail)

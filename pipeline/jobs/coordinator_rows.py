@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from odradek.pipeline.jobs.logs import LogPlace, has_topic
 from odradek.pipeline.rows import spare_imports
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.errors import ProtocolError
@@ -19,13 +20,16 @@ from odradek.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 Row = dict[str, Any]
 
-DECODED = ("partition", "offset", "timestamp", "key", "value", "control")
-"""The columns of the data source that decoding needs."""
+OFFSETS_TOPIC = "__consumer_offsets"
+SHARE_TOPIC = "__share_group_state"
+STATE_TOPIC = "__transaction_state"
+NEWER_GROUPS = ("Consumer", "Share", "Streams")
 
+_READ = ("partition", "offset", "timestamp", "key", "value", "control")
 _MEMBER = (
     "struct<member_id: string, instance_id: string, client_id: string, client_host: string, session_timeout_ms: int,"
     " rebalance_timeout_ms: int, subscription: array<string>, assignment: array<string>>"
@@ -51,25 +55,28 @@ TRANSACTION_SCHEMA = (
 )
 
 
-def decode_groups(rows: DataFrame) -> DataFrame:
-    """Rows of the data source for `__consumer_offsets` as GROUP_SCHEMA."""
-    return _decoded(rows, group_row, GROUP_SCHEMA)
+_BATCH = "struct<first_offset: bigint, last_offset: bigint, delivery_state: string, delivery_count: int>"
+SHARE_SCHEMA = (
+    "log_partition int, log_offset bigint, time_ms bigint, kind string, tombstone boolean, group_id string,"
+    " topic_id string, partition int, snapshot_epoch int, state_epoch int, leader_epoch int, start_offset bigint,"
+    f" delivery_complete_count int, batches array<{_BATCH}>, create_time_ms bigint, write_time_ms bigint,"
+    " problem string"
+)
+"""``kind``: ``ShareSnapshot`` (the whole state), ``ShareUpdate`` (the changes; -1: unchanged), ``unknown`` or
+``malformed``."""
 
 
-def decode_share_states(rows: DataFrame) -> DataFrame:
-    """Rows of the data source for `__share_group_state` as SHARE_SCHEMA."""
-    return _decoded(rows, share_row, SHARE_SCHEMA)
+def coordinator_rows(spark: SparkSession, place: LogPlace, topic: str) -> DataFrame:
+    """The records of OFFSETS_TOPIC, STATE_TOPIC or SHARE_TOPIC as rows. Empty if the topic does not exist.
 
-
-def decode_transactions(rows: DataFrame) -> DataFrame:
-    """Rows of the data source for `__transaction_state` as TRANSACTION_SCHEMA."""
-    return _decoded(rows, transaction_row, TRANSACTION_SCHEMA)
-
-
-def _decoded(rows: DataFrame, decode: Callable[[bytes, bytes | None], Row], schema: str) -> DataFrame:
+    The schemas are GROUP_SCHEMA, TRANSACTION_SCHEMA and SHARE_SCHEMA.
+    """
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
+    decode, schema = _TOPICS[topic]
+    if not has_topic(place, topic):
+        return spark.createDataFrame([], schema)
     kind: Any = StructType.fromDDL(schema)
     arrow_schema = to_arrow_schema(kind)
 
@@ -87,7 +94,7 @@ def _decoded(rows: DataFrame, decode: Callable[[bytes, bytes | None], Row], sche
             ]
             yield pyarrow.RecordBatch.from_arrays(arrays, schema=arrow_schema)
 
-    records = rows.where("control is null and key is not null")
+    records = place.read(spark, [topic], columns=_READ).where("control is null and key is not null")
     columns = records.selectExpr("partition", "offset", "unix_millis(timestamp) as time_ms", "key", "value")
     return columns.mapInArrow(run, schema)
 
@@ -185,6 +192,13 @@ def _topology(value: Any) -> Row:
     return {"generation": value.epoch, "subscription": sorted(topics)}
 
 
+def _target(value: Any) -> Row:
+    """Assigned partitions, or tasks of a streams group."""
+    if hasattr(value, "topic_partitions"):
+        return {"assignment": _by_id(value.topic_partitions)}
+    return {"assignment": _tasks(value.active_tasks), "standby": _tasks(value.standby_tasks)}
+
+
 CONSUMER_STATES = {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions", 127: "Unknown"}
 STREAMS_STATES = {1: "Stable", 2: "UnrevokedTasks", 3: "UnreleasedTasks", 127: "Unknown"}
 
@@ -202,21 +216,20 @@ _FILL: Mapping[str, Callable[[Any], Row]] = {
         "leader": value.leader,
         "members": [_classic_member(member, value.protocol_type) for member in value.members],
     },
-    "ConsumerGroupMetadata": lambda value: {"generation": value.epoch},
-    "ConsumerGroupMemberMetadata": _member,
+    **{f"{kind}GroupMetadata": lambda value: {"generation": value.epoch} for kind in NEWER_GROUPS},
+    **{f"{kind}GroupMemberMetadata": _member for kind in NEWER_GROUPS},
+    **{
+        f"{kind}GroupTargetAssignmentMetadata": lambda value: {"generation": value.assignment_epoch}
+        for kind in NEWER_GROUPS
+    },
+    **{f"{kind}GroupTargetAssignmentMember": _target for kind in NEWER_GROUPS},
     "ConsumerGroupRegularExpression": lambda value: {"subscription": sorted(value.topics)},
-    "ConsumerGroupTargetAssignmentMetadata": lambda value: {"generation": value.assignment_epoch},
-    "ConsumerGroupTargetAssignmentMember": lambda value: {"assignment": _by_id(value.topic_partitions)},
     "ConsumerGroupCurrentMemberAssignment": lambda value: {
         "generation": value.member_epoch,
         "state": CONSUMER_STATES.get(value.state, str(value.state)),
         "assignment": _by_id(value.assigned_partitions),
         "pending": _by_id(value.partitions_pending_revocation),
     },
-    "ShareGroupMetadata": lambda value: {"generation": value.epoch},
-    "ShareGroupMemberMetadata": _member,
-    "ShareGroupTargetAssignmentMetadata": lambda value: {"generation": value.assignment_epoch},
-    "ShareGroupTargetAssignmentMember": lambda value: {"assignment": _by_id(value.topic_partitions)},
     "ShareGroupCurrentMemberAssignment": lambda value: {
         "generation": value.member_epoch,
         "assignment": _by_id(value.assigned_partitions),
@@ -225,19 +238,11 @@ _FILL: Mapping[str, Callable[[Any], Row]] = {
         "assignment": _by_id(value.initialized_topics),
         "pending": _by_id(value.initializing_topics),
     },
-    "StreamsGroupMetadata": lambda value: {"generation": value.epoch},
-    "StreamsGroupMemberMetadata": _member,
     "StreamsGroupTopology": _topology,
-    "StreamsGroupTargetAssignmentMetadata": lambda value: {"generation": value.assignment_epoch},
-    "StreamsGroupTargetAssignmentMember": lambda value: {
-        "assignment": _tasks(value.active_tasks),
-        "standby": _tasks(value.standby_tasks),
-    },
     "StreamsGroupCurrentMemberAssignment": lambda value: {
         "generation": value.member_epoch,
         "state": STREAMS_STATES.get(value.state, str(value.state)),
-        "assignment": _tasks(value.active_tasks),
-        "standby": _tasks(value.standby_tasks),
+        **_target(value),
         "pending": _tasks([*value.active_tasks_pending_revocation, *value.standby_tasks_pending_revocation]),
     },
 }
@@ -248,67 +253,61 @@ _FILL: Mapping[str, Callable[[Any], Row]] = {
 
 def transaction_row(key: bytes, value: bytes | None) -> Row:
     """One record of `__transaction_state`."""
+    decoded: Any
     try:
         decoded_key, decoded = decode_transaction_record(key, value)
     except ProtocolError as error:
         return {"tombstone": value is None, "problem": str(error)}
     row: Row = {"transactional_id": getattr(decoded_key, "transactional_id", None), "tombstone": decoded is None}
-    return row | _transaction(decoded) if decoded is not None else row
-
-
-def _transaction(value: Any) -> Row:
-    topics = value.transaction_partitions or ()
-    return {
-        "producer_id": value.producer_id,
-        "producer_epoch": value.producer_epoch,
-        "timeout_ms": value.transaction_timeout_ms,
-        "state": TRANSACTION_STATES.get(value.transaction_status, str(value.transaction_status)),
+    if decoded is None:
+        return row
+    topics = decoded.transaction_partitions or ()
+    return row | {
+        "producer_id": decoded.producer_id,
+        "producer_epoch": decoded.producer_epoch,
+        "timeout_ms": decoded.transaction_timeout_ms,
+        "state": TRANSACTION_STATES.get(decoded.transaction_status, str(decoded.transaction_status)),
         "partitions": sorted(f"{topic.topic}-{index}" for topic in topics for index in topic.partition_ids),
-        "start_ms": value.transaction_start_timestamp_ms,
-        "update_ms": value.transaction_last_update_timestamp_ms,
+        "start_ms": decoded.transaction_start_timestamp_ms,
+        "update_ms": decoded.transaction_last_update_timestamp_ms,
     }
 
 
-_BATCH = "struct<first_offset: bigint, last_offset: bigint, delivery_state: string, delivery_count: int>"
-SHARE_SCHEMA = (
-    "log_partition int, log_offset bigint, time_ms bigint, kind string, tombstone boolean, group_id string,"
-    " topic_id string, partition int, snapshot_epoch int, state_epoch int, leader_epoch int, start_offset bigint,"
-    f" delivery_complete_count int, batches array<{_BATCH}>, create_time_ms bigint, write_time_ms bigint,"
-    " problem string"
-)
-"""``kind``: ``ShareSnapshot`` (the whole state), ``ShareUpdate`` (the changes; -1: unchanged), ``unknown`` or
-``malformed``."""
+# --- states of share groups -------------------------------------------------------------------------------------------
 
 DELIVERY_STATES = {0: "AVAILABLE", 1: "ACQUIRED", 2: "ACKNOWLEDGED", 3: "ARCHIVING", 4: "ARCHIVED"}
 
 
 def share_row(key: bytes, value: bytes | None) -> Row:
-    """One record of `__share_group_state`."""
+    """One record of `__share_group_state`. An update has no state epoch and no times."""
     row, place, decoded = _kind(decode_share_record, key, value)
     if place is None:
         return row
     row |= {"group_id": place.group_id, "topic_id": uuid_to_text(place.topic_id), "partition": place.partition}
-    return row | _state(decoded) if decoded is not None else row
-
-
-def _state(value: Any) -> Row:
-    """A snapshot has epochs and times that an update lacks."""
-    return {
-        "snapshot_epoch": value.snapshot_epoch,
-        "state_epoch": getattr(value, "state_epoch", None),
-        "leader_epoch": value.leader_epoch,
-        "start_offset": value.start_offset,
-        "delivery_complete_count": value.delivery_complete_count,
-        "batches": [_batch(batch) for batch in value.state_batches],
-        "create_time_ms": getattr(value, "create_timestamp", None),
-        "write_time_ms": getattr(value, "write_timestamp", None),
+    if decoded is None:
+        return row
+    return row | {
+        "snapshot_epoch": decoded.snapshot_epoch,
+        "state_epoch": getattr(decoded, "state_epoch", None),
+        "leader_epoch": decoded.leader_epoch,
+        "start_offset": decoded.start_offset,
+        "delivery_complete_count": decoded.delivery_complete_count,
+        "batches": [
+            {
+                "first_offset": batch.first_offset,
+                "last_offset": batch.last_offset,
+                "delivery_state": DELIVERY_STATES.get(batch.delivery_state, str(batch.delivery_state)),
+                "delivery_count": batch.delivery_count,
+            }
+            for batch in decoded.state_batches
+        ],
+        "create_time_ms": getattr(decoded, "create_timestamp", None),
+        "write_time_ms": getattr(decoded, "write_timestamp", None),
     }
 
 
-def _batch(batch: Any) -> Row:
-    return {
-        "first_offset": batch.first_offset,
-        "last_offset": batch.last_offset,
-        "delivery_state": DELIVERY_STATES.get(batch.delivery_state, str(batch.delivery_state)),
-        "delivery_count": batch.delivery_count,
-    }
+_TOPICS: Mapping[str, tuple[Callable[[bytes, bytes | None], Row], str]] = {
+    OFFSETS_TOPIC: (group_row, GROUP_SCHEMA),
+    STATE_TOPIC: (transaction_row, TRANSACTION_SCHEMA),
+    SHARE_TOPIC: (share_row, SHARE_SCHEMA),
+}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.cluster_client import LATEST
-from odradek.pipeline.jobs.coordinator_rows import DECODED, GROUP_SCHEMA, decode_groups, decode_share_states
+from odradek.pipeline.jobs.coordinator_rows import NEWER_GROUPS, OFFSETS_TOPIC, SHARE_TOPIC, coordinator_rows
 from odradek.pipeline.jobs.logs import LogPlace, has_topic, readable_topics, with_times
 from odradek.pipeline.log_folder import end_offset, partitions_in
 from odradek.pipeline.transaction_writer import PROGRESS
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import Column, DataFrame, SparkSession
 
-OFFSETS_TOPIC = "__consumer_offsets"
-SHARE_TOPIC = "__share_group_state"
-_NEWER = ("Consumer", "Share", "Streams")
+_LOG = ("time_ms", "log_partition", "log_offset")
 
 
 def run(
@@ -35,10 +33,7 @@ def run(
     ``with_lag=False`` omits both, and ``with_shares=False`` omits ``share_states``. Without `__consumer_offsets` there
     has been no group, and the tables are empty.
     """
-    if has_topic(place, OFFSETS_TOPIC):
-        records = decode_groups(place.read(spark, [OFFSETS_TOPIC], columns=DECODED)).persist()
-    else:
-        records = spark.createDataFrame([], GROUP_SCHEMA)
+    records = coordinator_rows(spark, place, OFFSETS_TOPIC).persist()
     commits = records.where("kind = 'OffsetCommit' and not tombstone").select(
         "group_id",
         "topic",
@@ -55,15 +50,13 @@ def run(
         "generations": _generations(records),
         "members": _members(records),
         "targets": records.where(_kinds("TargetAssignmentMember")).select(
-            "group_id", "group_type", "member_id", "assignment", "standby", "time_ms", "log_partition", "log_offset"
+            "group_id", "group_type", "member_id", "assignment", "standby", *_LOG
         ),
-        "tombstones": records.where("tombstone").select(
-            "kind", "group_id", "topic", "partition", "member_id", "time_ms", "log_partition", "log_offset"
-        ),
+        "tombstones": records.where("tombstone").select("kind", "group_id", "topic", "partition", "member_id", *_LOG),
         "rebalances": rebalances(records),
     }
     if with_shares and has_topic(place, SHARE_TOPIC):
-        tables["share_states"] = decode_share_states(place.read(spark, [SHARE_TOPIC], columns=DECODED))
+        tables["share_states"] = coordinator_rows(spark, place, SHARE_TOPIC)
     if with_lag:
         tables["lag"] = lag(spark, place, records)
         tables["lag_over_time"] = lag_over_time(spark, place, commits)
@@ -72,7 +65,7 @@ def run(
 
 def _kinds(suffix: str) -> str:
     """The SQL condition for a kind of record of the newer group types, without tombstones."""
-    return "not tombstone and kind in (" + ", ".join(f"'{group_type}Group{suffix}'" for group_type in _NEWER) + ")"
+    return f"not tombstone and kind in {tuple(f'{group_type}Group{suffix}' for group_type in NEWER_GROUPS)}"
 
 
 def _generations(records: DataFrame) -> DataFrame:
@@ -86,9 +79,7 @@ def _generations(records: DataFrame) -> DataFrame:
         "protocol",
         "leader",
         "size(members) as members",
-        "time_ms",
-        "log_partition",
-        "log_offset",
+        *_LOG,
     )
 
 
@@ -125,14 +116,10 @@ def rebalances(records: DataFrame) -> DataFrame:
 
         rows = pdf.sort_values("log_offset").astype(object)
         rows = rows.where(rows.notna(), None)
-        events = (tuple(event) for event in timeline(rows.to_dict("records")))
-        return pandas.DataFrame(events, columns=[column.split()[0] for column in TIMELINE_SCHEMA.split(", ")])
+        return pandas.DataFrame(timeline(rows.to_dict("records")), columns=GroupEvent._fields)
 
-    return (
-        records.where("group_id is not null and kind != 'OffsetCommit'")
-        .groupBy("group_id")
-        .applyInPandas(tell, TIMELINE_SCHEMA)
-    )
+    of_groups = records.where("group_id is not null and kind != 'OffsetCommit'")
+    return of_groups.groupBy("group_id").applyInPandas(tell, TIMELINE_SCHEMA)
 
 
 _SUBSCRIBING = (
@@ -255,9 +242,9 @@ TIMELINE_SCHEMA = (
 )
 
 
-_OF_GROUP = frozenset({"GroupMetadata", *(f"{group_type}GroupMetadata" for group_type in _NEWER)})
-_OF_MEMBER = frozenset(f"{group_type}GroupMemberMetadata" for group_type in _NEWER)
-_CURRENT = frozenset(f"{group_type}GroupCurrentMemberAssignment" for group_type in _NEWER)
+_OF_GROUP = frozenset({"GroupMetadata", *(f"{group_type}GroupMetadata" for group_type in NEWER_GROUPS)})
+_OF_MEMBER = frozenset(f"{group_type}GroupMemberMetadata" for group_type in NEWER_GROUPS)
+_CURRENT = frozenset(f"{group_type}GroupCurrentMemberAssignment" for group_type in NEWER_GROUPS)
 
 
 class GroupEvent(NamedTuple):

@@ -1,24 +1,21 @@
-"""The source of a job as one value: a log directory or a cluster, read by the data source `odradek`.
-
-Also the form of times in the tables of jobs.
-"""
+"""The source of a job: a log directory or a cluster. Also what the jobs share: headers, and times in tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.client_security.options import ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.log_folder import partitions_in
-from odradek.pipeline.rows import COLUMNS
+from odradek.pipeline.rows import COLUMNS, schema_of
 from odradek.pipeline.source_options import MissingTopicError
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamReader
 
 
@@ -48,7 +45,7 @@ class LogPlace:
         """The records of the topics (default: all), with the columns of `odradek.pipeline.rows` (default: all)."""
         reader = spark.read.format("odradek").options(**options)
         if len(columns) < len(COLUMNS):
-            reader = reader.schema(", ".join(f"{name} {COLUMNS[name]}" for name in columns))
+            reader = reader.schema(schema_of(columns))
         return self._loaded(reader, topics)
 
     def stream(self, spark: SparkSession, topics: Sequence[str] | None = None, **options: str) -> DataFrame:
@@ -118,6 +115,14 @@ def check_topics(place: LogPlace, topics: Sequence[str]) -> None:
 
 def _stored(folder: str) -> set[str]:
     return {topic for topic, _ in partitions_in(Path(folder))}
+
+
+def last_header(name: str) -> Column:
+    """The value of a record's last header with this name. Null if there is none."""
+    from pyspark.sql import functions as f
+
+    found: Any = f.filter("headers", lambda each: each["key"] == f.lit(name))
+    return f.try_element_at(found, f.lit(-1))["value"]
 
 
 _MOMENTS = frozenset({"start_ms", "update_ms", "end_ms"})

@@ -10,6 +10,7 @@ from odradek.pipeline.charts import Bars, Lines, Points, TimeBars
 from odradek.pipeline.html_report import Section
 from odradek.pipeline.jobs import groups, transactions
 from odradek.pipeline.jobs.audit import Finding, Verdict
+from odradek.pipeline.jobs.coordinator_rows import OFFSETS_TOPIC, SHARE_TOPIC, STATE_TOPIC
 from odradek.pipeline.jobs.logs import LogPlace, Readable, readable_topics
 
 if TYPE_CHECKING:
@@ -118,16 +119,16 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
     there = reportable(place).topics
     shown = topics if topics is not None else there or None
     tables = overview(place.read(spark, shown, columns=_STORED, includeControl="true"))
-    if groups.OFFSETS_TOPIC in there:
-        tables |= groups.run(spark, place, with_shares=groups.SHARE_TOPIC in there)
-    if transactions.STATE_TOPIC in there:
+    if OFFSETS_TOPIC in there:
+        tables |= groups.run(spark, place, with_shares=SHARE_TOPIC in there)
+    if STATE_TOPIC in there:
         tables |= transactions.run(spark, place, shown)
     return tables
 
 
 def reportable(place: LogPlace) -> Readable:
     """The topics that a report can show, and those that it omits. ValueError if it can show none."""
-    found = readable_topics(place, (groups.OFFSETS_TOPIC, groups.SHARE_TOPIC, transactions.STATE_TOPIC))
+    found = readable_topics(place, (OFFSETS_TOPIC, SHARE_TOPIC, STATE_TOPIC))
     if found.refused and not found.topics:
         raise ValueError("the user may read no topic: a report takes the rights to describe and to read topics")
     return found
@@ -135,21 +136,20 @@ def reportable(place: LogPlace) -> Readable:
 
 def overview(records: DataFrame) -> dict[str, DataFrame]:
     """``topics``: a row for each partition with its contents. ``activity``: records of each second, by topic."""
+    from pyspark.sql import functions as f
+
     batches = records.groupBy("topic", "partition", "base_offset").agg(
-        {"timestamp": "min", "batch_size": "max", "*": "count"}
+        f.count("*").alias("records"),
+        f.max("batch_size").alias("bytes"),
+        f.min("timestamp").alias("first_time"),
+        f.max("timestamp").alias("last_time"),
     )
-    newest = records.groupBy("topic", "partition").agg({"timestamp": "max"})
-    held = batches.groupBy("topic", "partition").agg(
-        {"count(1)": "sum", "base_offset": "count", "max(batch_size)": "sum", "min(timestamp)": "min"}
-    )
-    by_partition = held.join(newest, ["topic", "partition"]).selectExpr(
-        "topic",
-        "partition",
-        "`sum(count(1))` as records",
-        "`count(base_offset)` as batches",
-        "`sum(max(batch_size))` as bytes",
-        "`min(min(timestamp))` as first_time",
-        "`max(timestamp)` as last_time",
+    by_partition = batches.groupBy("topic", "partition").agg(
+        f.sum("records").alias("records"),
+        f.count("*").alias("batches"),
+        f.sum("bytes").alias("bytes"),
+        f.min("first_time").alias("first_time"),
+        f.max("last_time").alias("last_time"),
     )
     return {"topics": by_partition.orderBy("topic", "partition"), "activity": records_by_second(records)}
 
@@ -171,27 +171,23 @@ def sections(tables: Mapping[str, DataFrame]) -> Iterator[Section]:
             chart = _chart(kept, DRAWN[name]) if name in DRAWN and total else None
             columns = [] if name in _NOT_SHOWN else kept.columns
             shown = kept.selectExpr(*map(_shown, kept.dtypes)).limit(_MAX_ROWS).collect() if columns else []
-            yield Section(name.replace("_", " "), columns, shown, total, chart)
+            yield Section(name.replace("_", " "), columns, shown, total - len(shown) if columns else 0, chart)
         finally:
             kept.unpersist()
 
 
 def verdict_sections(verdict: Verdict) -> Iterator[Section]:
     """An audit as sections of a page."""
-    counts = Bars(
-        "records of each topic, and committed ones",
-        {"records": (list(verdict.counts), list(verdict.counts.values()))},
-        "",
-        "records",
-    )
-    yield Section("records", ("what", "records"), list(verdict.counts.items()), len(verdict.counts), counts)
+    counts = {"records": (list(verdict.counts), list(verdict.counts.values()))}
+    chart = Bars("records of each topic, and committed ones", counts, "", "records")
+    yield Section("records", ("what", "records"), list(verdict.counts.items()), chart=chart)
     if verdict.found:
         found = {"findings": (list(verdict.found), list(verdict.found.values()))}
         chart = Bars("findings by check", found, "check", "findings")
-        yield Section("checks", ("check", "findings"), list(verdict.found.items()), len(verdict.found), chart)
-        rows = [(each.check, each.topic, each.partition, each.offset, each.detail) for each in verdict.findings]
-        columns = ("check", "topic", "partition", "offset", "detail")
-        yield Section("findings", columns, rows, sum(verdict.found.values()), _places(verdict.findings))
+        yield Section("checks", ("check", "findings"), list(verdict.found.items()), chart=chart)
+        rows = verdict.findings
+        left_out = sum(verdict.found.values()) - len(rows)
+        yield Section("findings", Finding._fields, rows, left_out, _places(rows))
 
 
 def _places(findings: Sequence[Finding]) -> Points:

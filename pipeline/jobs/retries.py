@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.cluster_client import EARLIEST
-from odradek.pipeline.jobs.logs import LogPlace, has_topic, with_times
+from odradek.pipeline.jobs.logs import LogPlace, check_topics, has_topic, with_times
 from odradek.pipeline.jobs.retry_policy import (
     RETRY_ERROR,
     RETRY_NUMBER,
@@ -36,8 +36,7 @@ def run(spark: SparkSession, place: LogPlace, policy: RetryPolicy, now_ms: int) 
     ``journeys``: a row for each message that failed: its ``origin`` (topic, partition, offset), ``failures``, first
     failure, last due time, milliseconds in retry, and last error. ValueError without the main topic.
     """
-    if not has_topic(place, policy.main_topic):
-        raise ValueError(f"no topic {policy.main_topic}")
+    check_topics(place, [policy.main_topic])
     there = [name for name in policy.output_topics if has_topic(place, name)]
     rows = place.read(spark, there or [policy.main_topic], columns=_READ, **_COMMITTED)
     journeys = _journeys(rows, policy, now_ms).persist()
@@ -112,9 +111,11 @@ def sent_back(
 ) -> dict[str, DataFrame]:
     """The tables of the messages that a replay sent back: those between two results of `replayed_offsets`.
 
-    ``errors``: messages by the kind of their last error, with one of these. ``failed_attempts``: by number of attempts.
-    ``origins``: by partition of the main topic where they began. ``messages``: each of them.
+    ``errors``: the number of messages by kind of their last error, with an example. ``failed_attempts``: the number by
+    attempts. ``origins``: the number by original partition in the main topic. ``messages``: a row for each message.
     """
+    from pyspark.sql import functions as f
+
     ends = after.get(policy.failed_topic, {})
     begins = dict.fromkeys(ends, EARLIEST) | before.get(policy.failed_topic, {})
     ranges = {
@@ -123,29 +124,19 @@ def sent_back(
     }
     options = {"isolation": "read_committed", "failOnDataLoss": "false"}
     if ends:
-        rows = place.read(spark, [policy.failed_topic], columns=_READ, **options, **ranges)
-    else:
-        rows = place.read(spark, [policy.failed_topic], columns=_READ, **options).limit(0)
-    messages = _messages(rows).persist()
-    errors = messages.groupBy("kind").agg({"*": "count", "error": "first"})
-    attempts = messages.groupBy("attempts").count().withColumnRenamed("count", "messages")
+        options |= ranges
+    rows = place.read(spark, [policy.failed_topic], columns=_READ, **options)
+    messages = _messages(rows if ends else rows.limit(0)).persist()
+    count = f.count("*").alias("messages")
+    errors = messages.groupBy("kind").agg(count, f.first("error").alias("example"))
+    attempts = messages.groupBy("attempts").agg(count)
     origins = messages.groupBy("topic", "partition").agg(
-        {"*": "count", "origin_offset": "min", "failed_time_ms": "min"}
+        count, f.min("origin_offset").alias("first_offset"), f.min("failed_time_ms").alias("first_failed_time_ms")
     )
     return {
-        "errors": errors.selectExpr("kind", "`count(1)` as messages", "`first(error)` as example").orderBy(
-            "messages", ascending=False
-        ),
+        "errors": errors.orderBy("messages", ascending=False),
         "failed_attempts": attempts.orderBy("attempts"),
-        "origins": with_times(
-            origins.selectExpr(
-                "topic",
-                "partition",
-                "`count(1)` as messages",
-                "`min(origin_offset)` as first_offset",
-                "`min(failed_time_ms)` as first_failed_time_ms",
-            )
-        ).orderBy("topic", "partition"),
+        "origins": with_times(origins).orderBy("topic", "partition"),
         "messages": with_times(
             messages.select("topic", "partition", "origin_offset", "key", "attempts", "failed_time_ms", "error")
         ),

@@ -29,19 +29,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs.handlers import BatchHandler, Calling, Handler, handling, handling_in_order
+from odradek.pipeline.jobs.logs import LogPlace, check_topics
 from odradek.pipeline.jobs.retry_policy import (
     COLUMNS,
-    HEADERS,
     RETRY_ERROR,
     ROW,
     RetryPolicy,
     due_after,
     header_text,
     next_step,
+    other_headers,
     parsed,
 )
 from odradek.pipeline.jobs.state_folder import StateFolder, has_unfinished_batch
-from odradek.pipeline.rows import COLUMNS as RECORD_COLUMNS
+from odradek.pipeline.rows import schema_of
 from odradek.pipeline.session import register
 from odradek.pipeline.source_options import LIMITS_KNOWN, RetryOptions, check_limit
 from odradek.pipeline.streaming import with_brief_errors
@@ -162,24 +163,22 @@ class RetryJob:
 
     def missing_topics(self) -> list[str]:
         """The topics that `start` will create. Raises the errors of `start`."""
-        with self._client() as client:
+        with self.place.client() as client:
             return _missing(client, self.policy, create=self.create_topics)[1]
 
     def prepare_topics(self) -> list[str]:
         """Create the missing topics of the pipeline and return their names. Raises the errors of `start`."""
-        with self._client() as client:
+        with self.place.client() as client:
             return prepare_topics(client, self.policy, create=self.create_topics, partitions=self.partitions)
 
-    def _client(self) -> ClusterClient:
-        return ClusterClient(self.bootstrap_servers, security=self.options.security)
+    @property
+    def place(self) -> LogPlace:
+        """The cluster of the job."""
+        return LogPlace(bootstrap_servers=self.bootstrap_servers, security=self.options.security)
 
     def check_replay(self) -> None:
         """ValueError if `replay_failed` lacks a topic."""
-        names = [self.policy.failed_topic, self.policy.main_topic]
-        with self._client() as client:
-            found = client.topics(names, missing_ok=True)
-        if missing := [name for name in names if name not in found]:
-            raise ValueError(f"no topic {', '.join(missing)}")
+        check_topics(self.place, [self.policy.failed_topic, self.policy.main_topic])
 
     def _claim(self, state: StateFolder) -> None:
         """Write the identity of the pipeline into its checkpoint."""
@@ -231,10 +230,8 @@ class RetryJob:
         """
         check_limit(self.options.max_offsets)
         self.check_replay()
-        from pyspark.sql import functions as f
-
-        kept = f.filter(f.coalesce("headers", f.array()), lambda each: ~each["key"].isin(list(HEADERS)))
-        failed = self._records(spark, [self.policy.failed_topic]).select("key", "value", kept.alias("headers"))
+        failed = self._records(spark, [self.policy.failed_topic])
+        failed = failed.select("key", "value", other_headers().alias("headers"))
         writer = failed.writeStream.format("odradek").options(**self.options.sink, topic=self.policy.main_topic)
         queries = _started_once(spark, writer, f"{self.checkpoint}/replay")
         queries[-1].awaitTermination()
@@ -244,7 +241,7 @@ class RetryJob:
         """The committed records of topics, as a stream."""
         reader = register(spark).readStream.format("odradek").options(**self.options.source)
         reader = reader.options(subscribe=",".join(topics), isolation="read_committed")
-        return reader.schema(", ".join(f"{name} {RECORD_COLUMNS[name]}" for name in _READ)).load()
+        return reader.schema(schema_of(_READ)).load()
 
     def _input(self, spark: SparkSession) -> DataFrame:
         """The messages, and a tick without a topic. The tick starts a micro-batch even without new messages."""

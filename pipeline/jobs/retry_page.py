@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from odradek.client_security.options import security_options
 from odradek.pipeline.charts import TimeBars
 from odradek.pipeline.html_report import Section
 from odradek.pipeline.jobs import retries
-from odradek.pipeline.jobs.logs import LogPlace
 from odradek.pipeline.jobs.report import duration, sections
 from odradek.pipeline.jobs.state_folder import StateFolder
 
@@ -111,7 +109,7 @@ class RetryHistory:
         yield Section("handled", chart=_rates("messages that were due, by what became of them", self._spans, handled))
         columns = ("time", "went_to", "origin", "error")
         note = f"One of each batch and topic, the last {_LAST_ERRORS}." if self._errors else ""
-        yield Section("last errors", columns, list(self._errors), len(self._errors), note=note)
+        yield Section("last errors", columns, list(self._errors), note=note)
         arrived = {"arrived": [each.arrived for each in spans]}
         title = "messages that arrived on the main topic and the retry topics"
         yield Section("arrived", chart=_rates(title, self._spans, arrived))
@@ -130,7 +128,7 @@ def _by_span(
 ) -> TimeBars | None:
     if not spans:
         return None
-    starts = [datetime.fromtimestamp(start, UTC).strftime("%Y-%m-%dT%H:%M:%S") for start in spans]
+    starts = [_moment(1000 * start, "T") for start in spans]
     widths = [each.width_s for each in spans.values()]
     return TimeBars(title, {name: (starts, heights) for name, heights in values.items()}, unit, widths)
 
@@ -144,8 +142,8 @@ def _span(at_s: int, now_s: int) -> tuple[int, int]:
     return at_s - at_s % _MINUTE_S, _MINUTE_S
 
 
-def _moment(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+def _moment(ms: int, between: str = " ") -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime(f"%Y-%m-%d{between}%H:%M:%S")
 
 
 RENEWED_S = 60
@@ -156,21 +154,18 @@ _WIDTHS_S = (60, 600, 3600, 86_400)
 _MOST_SPANS = 1000
 
 
-class WritePage(Protocol):
-    """Writes the page of a running or ended job."""
-
-    def __call__(self, parts: Iterable[Section], facts: Iterable[str], *, running: bool) -> None: ...
-
-
 class RetryPage:
-    """The page of a job. ``write`` writes it. ``complain`` gets the error of a renewal, and the job continues."""
+    """The page of a job. ``complain`` gets the error of a renewal, and the job continues.
+
+    ``write`` writes the page from its sections, the facts at its top, and whether the job is running.
+    """
 
     def __init__(
         self,
         job: RetryJob,
         spark: SparkSession,
         history: RetryHistory,
-        write: WritePage,
+        write: Callable[[Iterable[Section], Iterable[str], bool], None],
         complain: Callable[[Exception], None],
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -186,11 +181,8 @@ class RetryPage:
             return
         try:
             wait = waiting(self._spark, self._job.checkpoint, report.now_ms, width_s(self._job.policy))
-            self._write(
-                [*self._history.sections(), wait],
-                ["running; a browser loads this page again each minute", *self._history.facts()],
-                running=True,
-            )
+            facts = ["running; a browser loads this page again each minute", *self._history.facts()]
+            self._write([*self._history.sections(), wait], facts, True)
         except Exception as error:
             self._complain(error)
         ended_s = self._clock_s()
@@ -198,18 +190,13 @@ class RetryPage:
 
     def finish(self, how: str) -> None:
         """Write the page of an ended job, with the tables of its messages."""
-        tables = retries.run(self._spark, place_of(self._job), self._job.policy, self._job.now_ms())
+        tables = retries.run(self._spark, self._job.place, self._job.policy, self._job.now_ms())
         parts = chain(self._history.sections(), sections(tables))
-        self._write(parts, [how, *self._history.facts()], running=False)
+        self._write(parts, [how, *self._history.facts()], False)
 
     def fail(self, reason: str) -> None:
         """Write the page of a failed job, without a request to Spark or the cluster."""
-        self._write(self._history.sections(), [f"FAILED: {reason}", *self._history.facts()], running=False)
-
-
-def place_of(job: RetryJob) -> LogPlace:
-    """The cluster of a job."""
-    return LogPlace(bootstrap_servers=job.bootstrap_servers, security=security_options(job.kafka, "kafka."))
+        self._write(self._history.sections(), [f"FAILED: {reason}", *self._history.facts()], False)
 
 
 def width_s(policy: RetryPolicy) -> int:
@@ -226,9 +213,9 @@ def waiting(spark: SparkSession, checkpoint: str, now_ms: int, width_s: int) -> 
         rows = spark.read.schema("due_ms bigint, bucket bigint, batch bigint").parquet(state.path("pending"))
         due = rows.where(f"due_ms > {now_ms}").selectExpr(f"due_ms div {1000 * width_s} * {width_s} as due_s")
         found = dict(sorted((row["due_s"], row["count"]) for row in due.groupBy("due_s").count().collect()))
-    moments = [datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d %H:%M:%S") for second in found]
+    moments = [_moment(1000 * second) for second in found]
     series = {"messages": (moments, list(found.values()))}
     title = "messages that wait, by the time when they are due"
     unit = f"messages per {duration(width_s).removeprefix('1 ')}"
     chart = TimeBars(title, series, unit, width_s) if found else None
-    return Section("waiting", ("due_time", "messages"), list(zip(*series["messages"], strict=True)), len(found), chart)
+    return Section("waiting", ("due_time", "messages"), list(zip(*series["messages"], strict=True)), chart=chart)

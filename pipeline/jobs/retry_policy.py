@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.pipeline.jobs.logs import last_header
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -132,7 +134,6 @@ def next_step(policy: RetryPolicy, now_ms: Column) -> NextStep:
     topic = _choice([f.lit(step.topic) for step in steps], number, f.lit(policy.failed_topic))
     due = due_after(policy, now_ms, number, f.col("origin"))
     next_number = f.when(number < f.lit(len(steps)), number + 1).otherwise(number)
-    kept = f.filter(f.coalesce("headers", f.array()), lambda each: ~each["key"].isin(list(HEADERS)))
     ours = f.array(
         _made_header(RETRY_NUMBER, next_number),
         _made_header(RETRY_TIMESTAMP, due),
@@ -140,7 +141,7 @@ def next_step(policy: RetryPolicy, now_ms: Column) -> NextStep:
         _made_header(RETRY_ERROR, f.col("error")),
     )
     ours = f.filter(ours, lambda each: each["value"].isNotNull())
-    return NextStep(topic, f.concat(kept, ours), next_number, due)
+    return NextStep(topic, f.concat(other_headers(), ours), next_number, due)
 
 
 def due_after(policy: RetryPolicy, now_ms: Column, number: Column, origin: Column) -> Column:
@@ -184,10 +185,14 @@ def parsed(records: DataFrame, policy: RetryPolicy) -> DataFrame:
 
 def header_text(name: str) -> Column:
     """The last header with this name as text. Null if there is none."""
+    return last_header(name).cast("string")
+
+
+def other_headers() -> Column:
+    """The headers that the pipeline did not set."""
     from pyspark.sql import functions as f
 
-    found = f.filter("headers", lambda each: each["key"] == f.lit(name))
-    return f.try_element_at(found, f.lit(-1))["value"].cast("string")
+    return f.filter(f.coalesce("headers", f.array()), lambda each: ~each["key"].isin(list(HEADERS)))
 
 
 def _made_header(name: str, value: Column) -> Column:

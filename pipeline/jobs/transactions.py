@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from odradek.pipeline.jobs.coordinator_rows import DECODED, TRANSACTION_SCHEMA, decode_transactions
-from odradek.pipeline.jobs.logs import LogPlace, has_topic, with_times
+from odradek.pipeline.jobs.coordinator_rows import STATE_TOPIC, coordinator_rows
+from odradek.pipeline.jobs.logs import LogPlace, with_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-STATE_TOPIC = "__transaction_state"
-_MARKED = (
-    "topic",
-    "partition",
-    "offset",
-    "timestamp",
-    "producer_id",
-    "producer_epoch",
-    "sequence",
-    "transactional",
-    "control",
-)
+_PRODUCER = ("producer_id", "producer_epoch")
+_MARKED = ("topic", "partition", "offset", "timestamp", *_PRODUCER, "sequence", "transactional", "control")
+_SHOWN = ("topic", "partition", "offset", "unix_millis(timestamp) as time_ms", *_PRODUCER)
 
 
 def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = None) -> dict[str, DataFrame]:
@@ -31,39 +22,20 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
     ``topics``: the topics with markers and aborted records (default: all). Without `__transaction_state`, the tables
     of states are empty.
     """
-    if has_topic(place, STATE_TOPIC):
-        states = decode_transactions(place.read(spark, [STATE_TOPIC], columns=DECODED)).persist()
-    else:
-        states = spark.createDataFrame([], TRANSACTION_SCHEMA)
+    states = coordinator_rows(spark, place, STATE_TOPIC).persist()
     found = transactions(states)
     data = place.read(spark, topics, columns=_MARKED, includeControl="true")
     data = data.where(f"transactional and topic != '{STATE_TOPIC}'")
     ended = with_outcome(data).persist()
     unfinished = found.where("outcome = 'open'").selectExpr(
-        "transactional_id", "producer_id", "producer_epoch", "last_state as state", "start_ms", "partitions"
+        "transactional_id", *_PRODUCER, "last_state as state", "start_ms", "partitions"
     )
     tables = {
         "states": states,
         "transactions": found,
         "hanging": unfinished.unionByName(_open_in_the_log(ended), allowMissingColumns=True),
-        "markers": ended.where("control is not null").selectExpr(
-            "topic",
-            "partition",
-            "offset",
-            "unix_millis(timestamp) as time_ms",
-            "producer_id",
-            "producer_epoch",
-            "control",
-        ),
-        "aborted": ended.where("control is null and outcome = 'abort'").selectExpr(
-            "topic",
-            "partition",
-            "offset",
-            "unix_millis(timestamp) as time_ms",
-            "producer_id",
-            "producer_epoch",
-            "sequence",
-        ),
+        "markers": ended.where("control is not null").selectExpr(*_SHOWN, "control"),
+        "aborted": ended.where("control is null and outcome = 'abort'").selectExpr(*_SHOWN, "sequence"),
     }
     return {name: with_times(table) for name, table in tables.items()}
 
@@ -112,7 +84,7 @@ def _open_in_the_log(ended: DataFrame) -> DataFrame:
 
     rows = (
         ended.where("outcome is null")
-        .groupBy("topic", "partition", "producer_id", "producer_epoch")
+        .groupBy("topic", "partition", *_PRODUCER)
         .agg(
             f.min("offset").alias("first_offset"),
             f.unix_millis(f.min("timestamp")).alias("start_ms"),

@@ -128,7 +128,7 @@ def test_each_option_goes_to_the_side_that_knows_it() -> None:
     assert options.source == {**cluster, "failOnDataLoss": "false", "maxOffsetsPerTrigger": "5"}
     assert options.sink == {**cluster, "transactionalId": "mine"}
     assert (options.transactional_id, options.max_offsets) == ("mine", 5)
-    assert options.security.protocol == "SSL"
+    assert options.security == {"security.protocol": "SSL", "ssl.ca.location": "/ca.pem"}
 
 
 def test_nothing_but_the_cluster_is_needed() -> None:

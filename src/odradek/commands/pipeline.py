@@ -11,11 +11,10 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from odradek.commands import (
     CommandError,
@@ -29,10 +28,11 @@ from odradek.pipeline import session
 from odradek.pipeline.html_report import Section, check_report, write_report
 from odradek.pipeline.installed_spark import InstalledSpark, PipelineUnavailable, installed_spark, java_command
 from odradek.pipeline.jobs import archive, audit, groups, report, retries, transactions
+from odradek.pipeline.jobs.coordinator_rows import OFFSETS_TOPIC, STATE_TOPIC
 from odradek.pipeline.jobs.handlers import load_handler
 from odradek.pipeline.jobs.logs import LogPlace, check_topics, has_topic
 from odradek.pipeline.jobs.retry import BatchReport, RetryJob, wall_clock_ms
-from odradek.pipeline.jobs.retry_page import RENEWED_S, RetryHistory, RetryPage, place_of
+from odradek.pipeline.jobs.retry_page import RENEWED_S, RetryHistory, RetryPage
 from odradek.pipeline.jobs.retry_policy import DEFAULT_DELAYS, RetryPolicy, parse_delay
 from odradek.pipeline.progress import clear_line, shown_progress
 from odradek.pipeline.streaming import wait_for_end
@@ -55,101 +55,71 @@ _EXAMPLES = {
     "init": "FOLDER",
     "jars": "",
 }
-_REPORT_HELP = "write the tables and charts as one HTML page, too"
+_REPORT_HELP = "write the results as one HTML page with charts, too"
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Declare the jobs and their options."""
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
-    retry = _add(jobs, "retry", "process a topic and retry failed messages after growing delays", _retry)
-    retry.add_argument(
-        "--handler",
-        required=True,
-        metavar="MODULE:FUNCTION",
-        help="function that processes a message; FILE.py:FUNCTION is accepted, too",
-    )
-    retry.add_argument("--by-batch", action="store_true", help="pass the handler a list of messages")
-    retry.add_argument(
-        "--in-order", action="store_true", help="hold the messages of a key while one before them waits for its retry"
-    )
-    retry.add_argument(
-        "--isolated", action="store_true", help="a message that ends or hangs the handler's process has failed"
-    )
-    retry.add_argument("--timeout", metavar="TIME", help="for a call of an isolated handler: 30s, 5m (default: none)")
-    retry.needs("--timeout", "--isolated")
-    retry.add_argument("--once", action="store_true", help="exit once all messages that are due have been processed")
-    retry.add_argument(
-        "--poll-interval",
-        default="1s",
-        metavar="TIME",
-        help="how often to look for messages that have become due (default: 1s)",
-    )
-    topics = retry.add_mutually_exclusive_group()
-    topics.add_argument(
-        "--partitions",
-        type=_count,
-        metavar="N",
-        help="partitions of new topics (default: as many as the main topic has)",
-    )
-    topics.add_argument(
-        "--no-create-topics", action="store_true", help="exit if a topic is missing instead of creating it"
-    )
-    retry.add_argument(
-        "--report", metavar="FILE", help="show the job as an HTML page, renewed each minute while there is news"
-    )
+    page = "show the job as an HTML page, renewed each minute while there is news"
+    retry = _add(jobs, "retry", "process a topic and retry failed messages after growing delays", _retry, report=page)
+    _retry_job_arguments(retry)
     _retry_arguments(retry)
     again = _add(jobs, "replay-failed", "send the messages of the failed topic back to the main topic", _replay_failed)
-    again.add_argument("--report", metavar="FILE", help="write what was sent as one HTML page")
     _retry_arguments(again)
     messages = _add(jobs, "retries", "show the messages of a retry pipeline: attempts, time in retry", _retries)
-    _place_arguments(messages)
-    _policy_arguments(messages)
     _table_arguments(messages)
-    of_groups = _add(
-        jobs, "groups", "show groups of all types as tables, from __consumer_offsets and __share_group_state", _groups
-    )
-    _place_arguments(of_groups)
-    _table_arguments(of_groups)
-    of_transactions = _add(
-        jobs, "transactions", "show __transaction_state and transaction markers as tables", _transactions
-    )
-    _place_arguments(of_transactions)
+    _policy_arguments(messages)
+    text = "show groups of all types as tables, from __consumer_offsets and __share_group_state"
+    _table_arguments(_add(jobs, "groups", text, _groups))
+    text = "show __transaction_state and transaction markers as tables"
+    of_transactions = _add(jobs, "transactions", text, _transactions)
     _table_arguments(of_transactions)
-    of_transactions.add_argument(
-        "--topic", action="append", help="topic to search for markers (repeatable, default: all topics)"
-    )
-    checked = _add(
-        jobs,
-        "audit",
-        "find gaps, duplicates and losses in a topic or a pair of topics; exit status 1 if there are any",
-        _audit,
-    )
+    _topics_argument(of_transactions, "search for markers")
+    text = "find gaps, duplicates and losses in a topic or a pair of topics; exit status 1 if there are any"
+    checked = _add(jobs, "audit", text, _audit)
     _place_arguments(checked)
     checked.add_argument("topic")
     checked.add_argument("target", nargs="?", help="topic that should hold the results of the first topic's records")
     checked.add_argument("--by", help="how to identify a record: key or header:NAME")
     checked.add_argument("--output", metavar="DIR", help="also write all findings as parquet into this new directory")
-    checked.add_argument("--report", metavar="FILE", help=_REPORT_HELP)
-    page = _add(jobs, "report", "one HTML page with charts: topics, groups, transactions", _report)
-    page.add_argument("report", metavar="file", help="an HTML file; one that is there is replaced")
-    _place_arguments(page)
-    page.add_argument("--topic", action="append", help="topic to show (repeatable, default: all topics)")
+    whole = _add(jobs, "report", "one HTML page with charts: topics, groups, transactions", _report, report=None)
+    whole.add_argument("report", metavar="file", help="an HTML file; one that is there is replaced")
+    _place_arguments(whole)
+    _topics_argument(whole, "show")
     archived = _add(jobs, "archive", "write topics to parquet", _archive)
     _place_arguments(archived)
     archived.add_argument("folder", help="directory to create")
-    archived.add_argument("--topic", action="append", help="topic to archive (repeatable, default: all topics)")
+    _topics_argument(archived, "archive")
     archived.add_argument("--uncommitted", action="store_true", help="include records of aborted and open transactions")
-    archived.add_argument("--report", metavar="FILE", help="write what was archived as one HTML page")
     replay = _add(jobs, "replay", "write an archive back to a cluster", _replay)
     replay.add_argument("folder", help="directory of the archive")
-    replay.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
+    _cluster_arguments(replay)
     replay.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
-    replay.add_argument("--report", metavar="FILE", help="write what was sent as one HTML page")
-    add_client_config(replay)
-    _master_argument(replay)
-    init = _add(jobs, "init", "write a project of Spark's declarative pipelines that uses the jobs", _init)
-    init.add_argument("folder", help="directory to create")
-    _add(jobs, "jars", "download the jars of Spark's own Kafka connector into the cache; no job needs them", _jars)
+    text = "write a project of Spark's declarative pipelines that uses the jobs"
+    _add(jobs, "init", text, _init, report=None).add_argument("folder", help="directory to create")
+    text = "download the jars of Spark's own Kafka connector into the cache; no job needs them"
+    _add(jobs, "jars", text, _jars, report=None)
+
+
+def _retry_job_arguments(retry: CommandParser) -> None:
+    handler_help = "function that processes a message; FILE.py:FUNCTION is accepted, too"
+    retry.add_argument("--handler", required=True, metavar="MODULE:FUNCTION", help=handler_help)
+    retry.add_argument("--by-batch", action="store_true", help="pass the handler a list of messages")
+    order_help = "hold the messages of a key while one before them waits for its retry"
+    retry.add_argument("--in-order", action="store_true", help=order_help)
+    isolated_help = "a message that ends or hangs the handler's process has failed"
+    retry.add_argument("--isolated", action="store_true", help=isolated_help)
+    retry.add_argument("--timeout", metavar="TIME", help="for a call of an isolated handler: 30s, 5m (default: none)")
+    retry.needs("--timeout", "--isolated")
+    retry.add_argument("--once", action="store_true", help="exit once all messages that are due have been processed")
+    poll_help = "how often to look for messages that have become due (default: 1s)"
+    retry.add_argument("--poll-interval", default="1s", metavar="TIME", help=poll_help)
+    topics = retry.add_mutually_exclusive_group()
+    partitions_help = "partitions of new topics (default: as many as the main topic has)"
+    topics.add_argument("--partitions", type=_count, metavar="N", help=partitions_help)
+    create_help = "exit if a topic is missing instead of creating it"
+    topics.add_argument("--no-create-topics", action="store_true", help=create_help)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -238,63 +208,66 @@ def _add(
     name: str,
     text: str,
     run_job: Callable[[argparse.Namespace], int],
+    *,
+    report: str | None = _REPORT_HELP,
 ) -> CommandParser:
+    """A job with its example. ``report``: the help of its option ``--report``."""
     example = f"odradek pipeline {name} {_EXAMPLES[name]}".rstrip()
     parser = jobs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", example=example)
-    parser.set_defaults(run_job=run_job, master="local[2]", conf=[], report=None)
+    parser.set_defaults(run_job=run_job, master="local[2]", conf=[], report=None, log_dir=None)
+    if report is not None:
+        parser.add_argument("--report", metavar="FILE", help=report)
     return parser
 
 
-def _master_argument(parser: CommandParser) -> None:
+def _login_arguments(parser: CommandParser) -> None:
+    """The options of the client and of Spark."""
+    add_client_config(parser)
     parser.add_argument("--master", metavar="URL", help="Spark master, such as spark://HOST:PORT (default: local[2])")
     conf_help = "setting for Spark, such as spark.driver.host=HOST (repeatable)"
     parser.add_argument("--conf", action="append", metavar="NAME=VALUE", help=conf_help)
+
+
+def _cluster_arguments(parser: CommandParser) -> None:
+    parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
+    _login_arguments(parser)
 
 
 def _place_arguments(parser: CommandParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--log-dir", metavar="DIR", help="read a log directory of Kafka or odradek")
     where.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="read a running cluster")
-    add_client_config(parser)
+    _login_arguments(parser)
     parser.needs("--client-config", "--bootstrap-servers")
-    _master_argument(parser)
 
 
 def _table_arguments(parser: CommandParser) -> None:
+    _place_arguments(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument(
-        "--output", metavar="DIR", help="write the tables as parquet into this directory instead of printing them"
-    )
-    parser.add_argument("--report", metavar="FILE", help=_REPORT_HELP)
+    output_help = "write the tables as parquet into this directory instead of printing them"
+    form.add_argument("--output", metavar="DIR", help=output_help)
     form.add_argument("--rows", type=_count, default=50, help="rows to print of each table (default: 50)")
 
 
+def _topics_argument(parser: CommandParser, what: str) -> None:
+    parser.add_argument("--topic", action="append", help=f"topic to {what} (repeatable, default: all topics)")
+
+
 def _retry_arguments(parser: CommandParser) -> None:
-    parser.set_defaults(log_dir=None)
-    parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
+    _cluster_arguments(parser)
     parser.add_argument("--checkpoint", required=True, help="directory for the state of this pipeline alone")
     _policy_arguments(parser)
     jitter_help = "make each delay longer by up to this part of it, 0 to 1 (default: 0)"
     parser.add_argument("--jitter", type=float, default=0.0, metavar="PART", help=jitter_help)
-    parser.add_argument(
-        "--kafka",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="option of the source or the sink, such as failOnDataLoss=false (repeatable)",
-    )
-    add_client_config(parser)
-    _master_argument(parser)
+    kafka_help = "option of the source or the sink, such as failOnDataLoss=false (repeatable)"
+    parser.add_argument("--kafka", action="append", default=[], metavar="NAME=VALUE", help=kafka_help)
 
 
 def _policy_arguments(parser: CommandParser) -> None:
-    for name, what in (
-        ("main_topic", "topic to process"),
-        ("failed_topic", "topic for messages that fail after the last delay"),
-    ):
-        parser.add_argument(
-            f"--{name.replace('_', '-')}", default=name, metavar="NAME", help=f"{what} (default: {name})"
-        )
+    main_help = "topic to process (default: main_topic)"
+    parser.add_argument("--main-topic", default="main_topic", metavar="NAME", help=main_help)
+    failed_help = "topic for messages that fail after the last delay (default: failed_topic)"
+    parser.add_argument("--failed-topic", default="failed_topic", metavar="NAME", help=failed_help)
     delays = ",".join(DEFAULT_DELAYS)
     parser.add_argument("--delays", default=delays, help=f"delay after each failure, in order (default: {delays})")
     name_help = "topic for a delay (default: retry_DELAY_topic)"
@@ -367,15 +340,12 @@ def _pairs(given: list[str], what: str) -> dict[str, str]:
     return dict(text.split("=", 1) for text in given)
 
 
-def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
+def _retry_job(arguments: argparse.Namespace, handler: Callable[[Any], Any], **options: Any) -> RetryJob:
     log_in = {f"kafka.{name}": value for name, value in client_options(arguments.client_config).items()}
-    return RetryJob(
-        arguments.bootstrap_servers,
-        arguments.checkpoint,
-        load_handler(handler) if handler else print,
-        policy=_policy(arguments, arguments.jitter),
-        kafka=log_in | _pairs(arguments.kafka, "--kafka"),
-    )
+    kafka = log_in | _pairs(arguments.kafka, "--kafka")
+    policy = _policy(arguments, arguments.jitter)
+    servers, checkpoint = arguments.bootstrap_servers, arguments.checkpoint
+    return RetryJob(servers, checkpoint, handler, policy=policy, kafka=kafka, **options)
 
 
 def _policy(arguments: argparse.Namespace, jitter: float = 0.0) -> RetryPolicy:
@@ -385,9 +355,6 @@ def _policy(arguments: argparse.Namespace, jitter: float = 0.0) -> RetryPolicy:
 
 
 def _retry(arguments: argparse.Namespace) -> int:
-    job = _retry_job(arguments, arguments.handler)
-    history = RetryHistory(job.policy.output_topics)
-
     def on_batch(batch: BatchReport) -> None:
         news = history.add(batch)
         if news:
@@ -395,8 +362,9 @@ def _retry(arguments: argparse.Namespace) -> int:
         if page is not None:
             page.renew(batch, news=news)
 
-    job = replace(
-        job,
+    job = _retry_job(
+        arguments,
+        load_handler(arguments.handler),
         by_batch=arguments.by_batch,
         poll_interval=_interval(arguments.poll_interval),
         create_topics=not arguments.no_create_topics,
@@ -406,6 +374,7 @@ def _retry(arguments: argparse.Namespace) -> int:
         timeout_s=parse_delay(arguments.timeout) / 1000 if arguments.timeout else None,
         on_batch=on_batch,
     )
+    history = RetryHistory(job.policy.output_topics)
     missing = job.missing_topics()
     spark = _spark(arguments)  # without a session, no topic is created
 
@@ -434,7 +403,7 @@ def _retry(arguments: argparse.Namespace) -> int:
 
 
 def _replay_failed(arguments: argparse.Namespace) -> int:
-    job = _retry_job(arguments, None)
+    job = _retry_job(arguments, print)
     job.check_replay()
     with _session(arguments) as spark:
         before = retries.replayed_offsets(spark, job.checkpoint)
@@ -443,7 +412,7 @@ def _replay_failed(arguments: argparse.Namespace) -> int:
         _print(said)
         if arguments.report:
             after = retries.replayed_offsets(spark, job.checkpoint)
-            tables = retries.sent_back(spark, place_of(job), job.policy, before, after)
+            tables = retries.sent_back(spark, job.place, job.policy, before, after)
             _write_report(arguments, report.sections(tables), [said])
     return 0
 
@@ -451,22 +420,23 @@ def _replay_failed(arguments: argparse.Namespace) -> int:
 def _retries(arguments: argparse.Namespace) -> int:
     policy = _policy(arguments)
     place = _place(arguments, policy.main_topic)
+    return _show_tables(arguments, lambda spark: retries.run(spark, place, policy, wall_clock_ms()))
+
+
+def _show_tables(arguments: argparse.Namespace, make: Callable[[SparkSession], dict[str, DataFrame]]) -> int:
     with _session(arguments) as spark:
-        return _show_tables(arguments, retries.run(spark, place, policy, wall_clock_ms()))
-
-
-def _show_tables(arguments: argparse.Namespace, tables: dict[str, DataFrame]) -> int:
-    for name, table in tables.items():
-        if arguments.output:
-            folder = f"{arguments.output.rstrip('/')}/{name}"
-            table.write.mode("errorifexists").parquet(folder)
-            _print(f"{name}: {folder}")
-        else:
-            with redirect_stdout(io.StringIO()) as shown:
-                table.selectExpr(*map(_as_text, table.dtypes)).show(arguments.rows, truncate=60)
-            _print(f"== {name}\n{shown.getvalue().rstrip()}\n")
-    if arguments.report:
-        _write_report(arguments, report.sections(tables))
+        tables = make(spark)
+        for name, table in tables.items():
+            if arguments.output:
+                folder = f"{arguments.output.rstrip('/')}/{name}"
+                table.write.mode("errorifexists").parquet(folder)
+                _print(f"{name}: {folder}")
+            else:
+                with redirect_stdout(io.StringIO()) as shown:
+                    table.selectExpr(*map(_as_text, table.dtypes)).show(arguments.rows, truncate=60)
+                _print(f"== {name}\n{shown.getvalue().rstrip()}\n")
+        if arguments.report:
+            _write_report(arguments, report.sections(tables))
     return 0
 
 
@@ -483,7 +453,7 @@ def _as_text(column: tuple[str, str]) -> str:
 
 
 def _write_report(
-    arguments: argparse.Namespace, parts: Iterable[Section], facts: Iterable[str] = (), *, where: str | None = None
+    arguments: argparse.Namespace, parts: Iterable[Section], facts: Iterable[str] = (), *, where: str = ""
 ) -> None:
     _write_page(arguments, parts, facts, where=where)
     _print(f"report: {arguments.report}")
@@ -493,9 +463,9 @@ def _write_page(
     arguments: argparse.Namespace,
     parts: Iterable[Section],
     facts: Iterable[str],
-    *,
-    where: str | None = None,
     running: bool = False,
+    *,
+    where: str = "",
 ) -> None:
     where = where or f"of {arguments.log_dir or arguments.bootstrap_servers}"
     written = f"written {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC; all times are UTC"
@@ -506,16 +476,14 @@ def _write_page(
 
 def _groups(arguments: argparse.Namespace) -> int:
     place = _place(arguments)
-    _say_if_missing(place, groups.OFFSETS_TOPIC, "group")
-    with _session(arguments) as spark:
-        return _show_tables(arguments, groups.run(spark, place))
+    _say_if_missing(place, OFFSETS_TOPIC, "group")
+    return _show_tables(arguments, lambda spark: groups.run(spark, place))
 
 
 def _transactions(arguments: argparse.Namespace) -> int:
     place = _place(arguments, *(arguments.topic or ()))
-    _say_if_missing(place, transactions.STATE_TOPIC, "transaction")
-    with _session(arguments) as spark:
-        return _show_tables(arguments, transactions.run(spark, place, arguments.topic))
+    _say_if_missing(place, STATE_TOPIC, "transaction")
+    return _show_tables(arguments, lambda spark: transactions.run(spark, place, arguments.topic))
 
 
 def _say_if_missing(place: LogPlace, topic: str, what: str) -> None:

@@ -70,7 +70,7 @@ def test_a_chart_has_the_largest_series(spark: Any) -> None:
     assert isinstance(section.chart, Bars)
     assert sorted(section.chart.series) == [f"t{number}" for number in range(10, 30)]
     assert section.chart.title == "lag by group and topic (the 20 largest)"
-    assert (len(section.rows), section.total) == (30, 30)
+    assert (len(section.rows), section.left_out) == (30, 0)
 
 
 def test_transactions_are_drawn_by_their_age(spark: Any) -> None:

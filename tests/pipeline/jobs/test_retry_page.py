@@ -38,7 +38,7 @@ class Written:
             lambda: self.now_s,
         )
 
-    def write(self, parts: Iterable[Section], facts: Iterable[str], *, running: bool) -> None:
+    def write(self, parts: Iterable[Section], facts: Iterable[str], running: bool) -> None:
         self.pages.append((self.now_s, [part.title for part in parts], running))
         self.now_s += self.takes_s
         if self.error is not None:
