@@ -48,8 +48,9 @@ class Broker(Named):
     #
     #         await self._call(lambda: upgrade(self._cluster, version, node))
     #
-    # What is about one topic or group is a method of its handle. A verb that can be undone is a plain `def`:
-    # `-> Pending[TrioUndo]`, `return self._undone_by(change, undo)`. Then `make generate` writes its blocking twin.
+    # What is about one topic or group is a method of its handle. A verb that can be undone is a plain `def`
+    # `-> Pending[TrioUndo]` with `return self._undoable(lambda: ...)`: the function returns its undo. Then
+    # `make generate` writes its blocking twin.
 
     def __init__(self, cluster: Cluster, look: Call, secured: Secured | None = None) -> None:
         self._cluster = cluster

@@ -31,13 +31,13 @@ class Watcher:
         self._cluster = cluster
         self._told = told
 
-    def start(self) -> None:
-        """In the broker's thread."""
+    def start(self) -> Callable[[], None]:
+        """Returns `stop`. Both are called in the broker's thread."""
         self._cluster.recent.watchers.append(self._told)
         _tell(self._cluster)
+        return self.stop
 
     def stop(self) -> None:
-        """In the broker's thread."""
         if self._told in self._cluster.recent.watchers:
             self._cluster.recent.watchers.remove(self._told)
         _tell(self._cluster)

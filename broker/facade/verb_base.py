@@ -10,13 +10,16 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import trio
 
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.verbs.undo import TrioUndo
+
+if TYPE_CHECKING:
+    from odradek.broker.nodes.node_life import Undoing
 
 C = TypeVar("C", bound=AbstractAsyncContextManager[Any])
 
@@ -104,9 +107,9 @@ class TrioVerbs(Broker):
             await settings.start()
             yield type(self)(cluster, self._look, self._secured)
 
-    def _undone_by(self, change: Callable[[], None], undo: Callable[[], None]) -> Pending[TrioUndo]:
+    def _undoable(self, change: Callable[[], Undoing]) -> Pending[TrioUndo]:
         async def make() -> TrioUndo:
-            await self._call(change)
+            undo = await self._call(change)
             return TrioUndo(lambda: self._always(undo), _verb(change))
 
         return Pending(make())
@@ -115,7 +118,7 @@ class TrioVerbs(Broker):
         return Pending(self._call(function))
 
 
-def _verb(change: Callable[[], None]) -> str:
+def _verb(change: Callable[[], Undoing]) -> str:
     """The verb that makes a change, for the repr of its undo. The change is a lambda of it."""
     return change.__qualname__.partition(".<locals>")[0].rpartition(".")[2]
 
@@ -138,8 +141,8 @@ class BlockingVerbs(Broker):
             result: T = end.value
             return result
 
-    def _undone_by(self, change: Callable[[], None], undo: Callable[[], None]) -> Undo:
-        self._call(change)
+    def _undoable(self, change: Callable[[], Undoing]) -> Undo:
+        undo = self._call(change)
         return Undo(lambda: self._call(undo), _verb(change))
 
     def _pending(self, function: Callable[[], T]) -> T:

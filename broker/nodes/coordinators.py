@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.cluster import Cluster
     from odradek.broker.coordinator.service import CoordinatorService
+    from odradek.broker.nodes.node_life import Undoing
 
 
 def reload(cluster: Cluster, topic: str, partition: int) -> None:
@@ -23,8 +24,10 @@ def reload(cluster: Cluster, topic: str, partition: int) -> None:
     service.reload(partition)
 
 
-def hold_load(cluster: Cluster, topic: str, partition: int | None, *, now: bool) -> None:
+def hold_load(cluster: Cluster, topic: str, partition: int | None, *, now: bool = False) -> Undoing:
     """Keep the coordinator of a partition, or all if None, from loading. Creates the topic if necessary.
+
+    After the undo, coordinators that wait load.
 
     Raises ValueError if no coordinator uses the topic, or if the partition does not exist.
     """
@@ -32,12 +35,11 @@ def hold_load(cluster: Cluster, topic: str, partition: int | None, *, now: bool)
     for index in _partitions(service, partition):
         service.hold_load(index, now=now)
 
+    def release() -> None:
+        for index in _partitions(service, partition):
+            service.release_load(index)
 
-def release_load(cluster: Cluster, topic: str, partition: int | None) -> None:
-    """Undo `hold_load`: coordinators that wait load now."""
-    service = _service(cluster, topic)
-    for index in _partitions(service, partition):
-        service.release_load(index)
+    return release
 
 
 def _service(cluster: Cluster, topic: str) -> CoordinatorService[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import trio
@@ -9,7 +10,7 @@ import trio
 from odradek.broker.controller.partition_control import assign_replicas
 from odradek.broker.metadata.image import LOST_DIRECTORY
 from odradek.broker.mistakes import did_you_mean
-from odradek.broker.nodes.node_life import halt_node, start_node
+from odradek.broker.nodes.node_life import Undoing, halt_node, start_if_down
 from odradek.broker.partitions.failing_disks import DiskFault, FailingDisks
 from odradek.broker.partitions.lookups import find_partitions
 
@@ -28,7 +29,7 @@ def fail_disk(
     topic: str | None = None,
     partition: int | None = None,
     offset: int | None = None,
-) -> None:
+) -> Undoing:
     """Make a node's disk fail; see `NodeVerbs.fail_disk`. Raises ValueError or KafkaError for what does not exist."""
     if how not in _HOW:
         raise ValueError(f"how={how!r}: expected one of {', '.join(_HOW)}{did_you_mean(str(how), _HOW)}")
@@ -44,35 +45,41 @@ def fail_disk(
         node_id, how, lambda: _hit(cluster, fault, token), topic=topic, partition=partition, offset=offset
     )
     disks_of(cluster).add(fault)
+    return lambda: _mend(cluster, [fault])
 
 
-def mend_disk(cluster: Cluster, node_id: int | None = None) -> None:
-    """Repair the disk of a node, or of all nodes. A node that its disk has stopped starts again."""
-    halted = set()
-    if cluster.disks is not None:
-        faults = [fault for fault in cluster.disks.faults if node_id in (None, fault.node_id)]
-        halted = {fault.node_id for fault in faults if fault.whole_node and fault.hits}
-        cluster.disks.remove(lambda fault: fault in faults)
+def mend_disks(cluster: Cluster) -> None:
+    """Repair the disks of all nodes. A node that its disk has stopped starts again."""
     if cluster.durability is not None:
-        late = cluster.durability.late_ms
-        for node in list(late) if node_id is None else [node_id]:
-            late.pop(node, None)
-    for node in sorted(cluster.nodes) if node_id is None else [node_id]:
+        cluster.durability.late_ms.clear()
+    if cluster.disks is not None:
+        _mend(cluster, list(cluster.disks.faults))
+
+
+def _mend(cluster: Cluster, faults: Sequence[DiskFault]) -> None:
+    disks_of(cluster).remove(lambda fault: fault in faults)
+    for node in sorted({fault.node_id for fault in faults}.intersection(cluster.nodes)):
         for topic, index in cluster.membership.find_disks(node):
             cluster.replicator.disk_back(cluster.topics.by_name(topic).partitions[index], node)
-    for node in halted:
-        if not cluster.nodes[node].up and node not in cluster.frozen:
-            start_node(cluster, node)
+        halted = any(fault.whole_node and fault.hits for fault in faults if fault.node_id == node)
+        if halted and node not in cluster.frozen:
+            start_if_down(cluster, node)
 
 
-def slow_disk(cluster: Cluster, node_id: int, ms: float) -> None:
+def slow_disk(cluster: Cluster, node_id: int, ms: float) -> Undoing:
     """Make each sync of a node's disk take ``ms`` longer, on the broker's clock."""
     if ms <= 0:
         raise ValueError(f"ms={ms}: expected more than 0")
     _check_syncs(cluster, "a slow sync")
     _node(cluster, node_id, None, None)
     assert cluster.durability is not None
-    cluster.durability.late_ms[node_id] = round(ms)
+    late_ms = cluster.durability.late_ms
+    late_ms[node_id] = round(ms)
+
+    def undo() -> None:
+        late_ms.pop(node_id, None)
+
+    return undo
 
 
 def disks_of(cluster: Cluster) -> FailingDisks:

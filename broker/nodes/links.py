@@ -9,6 +9,7 @@ from odradek.broker.controller.partition_control import Reassignment, reassign_p
 from odradek.broker.faults.client_links import ClientLink, Way
 from odradek.broker.faults.wire import PROMPT, Pace, Terms
 from odradek.broker.mistakes import did_you_mean
+from odradek.broker.nodes.node_life import Undoing
 from odradek.broker.partitions.lookups import find_partitions
 from odradek.broker.partitions.replicas import NOTHING, Lag, Slowness
 
@@ -33,15 +34,22 @@ class Ends(NamedTuple):
 # -- links of either kind
 
 
-def cut(cluster: Cluster, a: End, b: End | None, how: How = "silent", listener: str | None = None) -> None:
-    """Cut a link. Raises ValueError or TypeError if there is no such link, or if it cannot be cut in this way."""
+def cut(cluster: Cluster, a: End, b: End | None, how: How = "silent", listener: str | None = None) -> Undoing:
+    """Cut a link. Raises ValueError or TypeError if there is no such link, or if it cannot be cut in this way.
+
+    Between two nodes it stops replication; both keep serving clients.
+    """
     nodes = between_nodes(a, b)
     if nodes is None:
-        cut_clients(cluster, ends_of(cluster, a, b, listener), how)
-        return
+        ways = {way.value: way for way in Way}
+        if how not in ways:
+            raise ValueError(f"how={how!r}: expected one of {', '.join(ways)}{did_you_mean(str(how), ways)}")
+        return _add(cluster, ClientLink(*ends_of(cluster, a, b, listener), way=ways[how]))
     if how != "silent" or listener is not None:
         raise ValueError("a link between two nodes is cut without how= and listener=")
-    cut_nodes(cluster, *nodes)
+    _check_nodes(cluster, *nodes)
+    cluster.replicator.link(*nodes, cut=True)
+    return lambda: cluster.replicator.link(*nodes, cut=False)
 
 
 def slow(
@@ -53,39 +61,25 @@ def slow(
     bytes_per_second: int | None = None,
     listener: str | None = None,
     both_ways: bool = False,
-) -> None:
+) -> Undoing:
     """Delay what crosses a link. Raises ValueError or TypeError if there is no such link, or no delay is given."""
     check_slowness(ms, jitter, bytes_per_second)
     nodes = between_nodes(a, b)
     if nodes is None:
-        ends = ends_of(cluster, a, b, listener)
         pace = Pace(round(ms), round(jitter), bytes_per_second)
-        slow_clients(cluster, ends, pace, pace if both_ways else PROMPT)
-        return
+        terms = Terms(False, pace, pace if both_ways else PROMPT)
+        return _add(cluster, ClientLink(*ends_of(cluster, a, b, listener), terms=terms))
     if listener is not None or both_ways:
         raise ValueError("a link between two nodes takes no listener= and no both_ways=: records go one way")
     _check_nodes(cluster, *nodes)
     cluster.replicator.slow(*nodes, Slowness(round(ms), bytes_per_second, round(jitter)))
+    return lambda: cluster.replicator.slow(*nodes, None)
 
 
-def uncut(cluster: Cluster, a: End, b: End | None = None, listener: str | None = None) -> None:
-    """Undo `cut` between the same ends; a slow link stays slow."""
-    nodes = between_nodes(a, b)
-    if nodes is None:
-        ends = ends_of(cluster, a, b, listener)
-        cluster.server.links.remove(lambda link: link.between == ends and link.way is not None)
-    else:
-        join_nodes(cluster, *nodes)
-
-
-def hasten(cluster: Cluster, a: End, b: End | None = None, listener: str | None = None) -> None:
-    """Undo `slow` between the same ends; a cut link stays cut."""
-    nodes = between_nodes(a, b)
-    if nodes is None:
-        ends = ends_of(cluster, a, b, listener)
-        cluster.server.links.remove(lambda link: link.between == ends and link.way is None)
-    else:
-        _hasten_nodes(cluster, *nodes)
+def _add(cluster: Cluster, made: ClientLink) -> Undoing:
+    """The undo leaves other bad links between the same ends."""
+    cluster.server.links.add(made)
+    return lambda: cluster.server.links.remove(lambda link: link is made)
 
 
 def between_nodes(a: End, b: End | None) -> tuple[int, int] | None:
@@ -103,26 +97,6 @@ def check_slowness(ms: float, jitter: float, bytes_per_second: int | None) -> No
         raise ValueError("a slow link needs ms=, jitter= or bytes_per_second=")
 
 
-# -- links between nodes
-
-
-def cut_nodes(cluster: Cluster, a: int, b: int) -> None:
-    """Stop replication between two nodes; both keep serving clients."""
-    _check_nodes(cluster, a, b)
-    cluster.replicator.link(a, b, cut=True)
-
-
-def join_nodes(cluster: Cluster, a: int, b: int) -> None:
-    """Undo `cut_nodes`; a slow link stays slow."""
-    _check_nodes(cluster, a, b)
-    cluster.replicator.link(a, b, cut=False)
-
-
-def _hasten_nodes(cluster: Cluster, a: int, b: int) -> None:
-    _check_nodes(cluster, a, b)
-    cluster.replicator.slow(a, b, None)
-
-
 def _check_nodes(cluster: Cluster, a: int, b: int) -> None:
     for node_id in (a, b):
         _check_node(cluster, node_id)
@@ -133,43 +107,30 @@ def _check_nodes(cluster: Cluster, a: int, b: int) -> None:
 # -- links to clients
 
 
-def cut_clients(cluster: Cluster, ends: Ends, how: How) -> None:
-    """Cut clients off. Raises ValueError if ``how`` is unknown."""
-    ways = {way.value: way for way in Way}
-    if how not in ways:
-        raise ValueError(f"how={how!r}: expected one of {', '.join(ways)}{did_you_mean(str(how), ways)}")
-    cluster.server.links.add(ClientLink(*ends, way=ways[how]))
+def refuse_connections(cluster: Cluster, node_id: int, listener: str | None = None) -> Undoing:
+    """Close one or all of a node's listeners, so that the system refuses new connections. Open connections stay.
 
-
-def slow_clients(cluster: Cluster, ends: Ends, answers: Pace, requests: Pace) -> None:
-    """Delay the answers to clients, and their requests."""
-    cluster.server.links.add(ClientLink(*ends, terms=Terms(False, answers, requests)))
-
-
-def refuse_connections(cluster: Cluster, node_id: int, listener: str | None = None) -> None:
-    """Close one or all of a node's listeners, so that the system refuses new connections. Open connections stay."""
+    The undo raises OSError if the address has been taken.
+    """
     node = cluster.nodes[_check_node(cluster, node_id)]
     if not node.up:
         raise ValueError(f"node {node_id} is down")
     cluster.server.refuse(node, _check_listener(cluster, listener))
+    return lambda: accept_connections(cluster, node_id, listener)
 
 
 def accept_connections(cluster: Cluster, node_id: int, listener: str | None = None) -> None:
-    """Undo `refuse_connections`."""
-    cluster.server.accept_again(cluster.nodes[_check_node(cluster, node_id)], _check_listener(cluster, listener))
-
-
-def accept_if_refused(cluster: Cluster, node_id: int, listener: str | None = None) -> None:
     """Undo `refuse_connections`, unless the node has gone down since."""
-    if cluster.nodes[node_id].up:
-        accept_connections(cluster, node_id, listener)
+    node = cluster.nodes.get(node_id)
+    if node is not None and node.up:
+        cluster.server.accept_again(node, listener)
 
 
 def mend_all(cluster: Cluster) -> None:
     """Mend the links of all clients, and accept connections on all nodes."""
     cluster.server.links.clear()
     for node_id in cluster.nodes:
-        accept_if_refused(cluster, node_id)
+        accept_connections(cluster, node_id)
 
 
 def ends_of(cluster: Cluster, a: End, b: End | None, listener: str | None) -> Ends:
@@ -202,12 +163,12 @@ def _check_listener(cluster: Cluster, listener: str | None) -> str | None:
 # -- replication: followers that a test keeps behind, and reassignments
 
 
-def pause_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> None:
+def pause_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> Undoing:
     """Stop a follower from replicating, while its node keeps serving clients.
 
     A node without a replica may be named: it applies when a reassignment gives it one.
     """
-    _hold(cluster, topic, partition, node_id, NOTHING)
+    return _hold(cluster, topic, partition, node_id, NOTHING)
 
 
 def lag_replication(
@@ -219,34 +180,31 @@ def lag_replication(
     records: int | None = None,
     size_bytes: int | None = None,
     seconds: float | None = None,
-) -> None:
+) -> Undoing:
     """Keep a follower behind its leader. Raises ValueError unless exactly one measure is given."""
     given = [measure for measure in (records, size_bytes, seconds) if measure is not None]
     if len(given) != 1 or given[0] < 0:
         raise ValueError("lag_replication: give exactly one of records=, size_bytes= or seconds=, and none below 0")
     ms = None if seconds is None else round(seconds * 1000)
-    _hold(cluster, topic, partition, node_id, Lag(records, size_bytes, ms))
+    return _hold(cluster, topic, partition, node_id, Lag(records, size_bytes, ms))
 
 
-def resume_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> None:
-    """Let a follower catch up."""
-    _hold(cluster, topic, partition, node_id, None)
-
-
-def reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int]) -> None:
+def reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int]) -> Undoing:
     """Move a partition to other replicas. The reassignment completes when they are in sync, which may be at once.
+
+    The undo cancels it, if it has not completed.
 
     Raises UNKNOWN_TOPIC_OR_PARTITION for an unknown topic or partition, ValueError for impossible replicas.
     """
     find_partitions(cluster.topics, topic, partition)
     _reassign(cluster, topic, partition, list(replicas))
 
+    def cancel() -> None:
+        place = cluster.image.partition(topic, partition)
+        if place is not None and place.is_reassigned:
+            _reassign(cluster, topic, partition, None)
 
-def cancel_reassignment(cluster: Cluster, topic: str, partition: int) -> None:
-    """Return to the previous replicas, if the reassignment has not completed."""
-    place = cluster.image.partition(topic, partition)
-    if place is not None and place.is_reassigned:
-        _reassign(cluster, topic, partition, None)
+    return cancel
 
 
 def _reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int] | None) -> None:
@@ -255,12 +213,19 @@ def _reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[i
         raise ValueError(error.message)
 
 
-def _hold(cluster: Cluster, topic: str, partition: int | None, node_id: int, lag: Lag | None) -> None:
+def _hold(cluster: Cluster, topic: str, partition: int | None, node_id: int, lag: Lag) -> Undoing:
     for one in find_partitions(cluster.topics, topic, partition):
         if node_id not in cluster.nodes:
             raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
-        if lag is not None and one.leader_id == node_id:
+        if one.leader_id == node_id:
             others = ", ".join(str(each) for each in one.replicas if each != node_id)
             hint = f"name a follower: {others}" if others else "it has no follower"
             raise ValueError(f"node {node_id} leads {topic}-{one.index}; {hint}")
         cluster.replicator.hold(one, node_id, lag)
+
+    def resume() -> None:
+        if cluster.topics.get(topic) is not None and node_id in cluster.nodes:
+            for one in find_partitions(cluster.topics, topic, partition):
+                cluster.replicator.hold(one, node_id, None)
+
+    return resume

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from odradek.broker.releases.release import Release
 
 
+Undoing = Callable[[], None]
+"""Undoes a change, in the broker's thread. It does nothing where what was changed has changed or is gone since."""
+
 _SESSION = "broker.session.timeout.ms"
 _QUORUM = "controller.quorum.fetch.timeout.ms"
 
@@ -83,7 +86,7 @@ def node_state(cluster: Cluster, number: int) -> str:
     return "frozen" if number in cluster.frozen else "up"
 
 
-def stop_node(cluster: Cluster, node_id: int, *, broker_only: bool = False) -> None:
+def stop_node(cluster: Cluster, node_id: int, *, broker_only: bool = False) -> Undoing:
     """Shut a node down cleanly: the leadership of its partitions moves before its sockets close.
 
     `broker_only`: the controller of a node that is both goes on. Raises ValueError for a node that is not up, or not
@@ -91,10 +94,11 @@ def stop_node(cluster: Cluster, node_id: int, *, broker_only: bool = False) -> N
     """
     if broker_only:
         _stop_broker(cluster, node_id)
-        return
-    _up_node(cluster, node_id)
-    not_frozen(cluster, node_id)
-    take_down(cluster, the_node(cluster, node_id))
+    else:
+        _up_node(cluster, node_id)
+        not_frozen(cluster, node_id)
+        take_down(cluster, the_node(cluster, node_id))
+    return lambda: start_if_down(cluster, node_id)
 
 
 def take_down(cluster: Cluster, node: Node) -> None:
@@ -117,7 +121,7 @@ def _stop_broker(cluster: Cluster, node_id: int) -> None:
     _silence(cluster, node_id)
 
 
-def kill_node(cluster: Cluster, node_id: int) -> None:
+def kill_node(cluster: Cluster, node_id: int) -> Undoing:
     """Take a node down like a crash: its sockets close, and records that were not replicated stay in its log alone.
 
     Raises ValueError for a node that is not up.
@@ -127,8 +131,9 @@ def kill_node(cluster: Cluster, node_id: int) -> None:
     forget_frozen(cluster, node_id)
     if node_id in cluster.separate:
         _end_controller(cluster, node_id)
-        return
-    crash(cluster, cluster.nodes[node_id])
+    else:
+        crash(cluster, cluster.nodes[node_id])
+    return lambda: start_if_down(cluster, node_id)
 
 
 def halt_node(cluster: Cluster, node_id: int) -> None:
@@ -196,6 +201,13 @@ def start_node(cluster: Cluster, node_id: int, config: Mapping[str, str] | None 
     bring_up(cluster, node)
 
 
+def start_if_down(cluster: Cluster, node_id: int) -> None:
+    """Start a node, unless it has been started, or has left the cluster, since."""
+    node = cluster.members.get(node_id)
+    if node is not None and not node.up:
+        start_node(cluster, node_id)
+
+
 def bring_up(cluster: Cluster, node: Node) -> None:
     """Let a node that is down listen, if the cluster does, and register."""
     assert cluster.connection_nursery is not None
@@ -234,41 +246,23 @@ def restart_node(cluster: Cluster, node_id: int, between: Callable[[], None]) ->
     start_node(cluster, node_id)
 
 
-class LeaderMove:
-    """Moves the leadership of a partition, and back."""
-
-    def __init__(self, cluster: Cluster, topic: str, partition: int, node_id: int) -> None:
-        self._cluster = cluster
-        self._place = (topic, partition)
-        self._node_id = node_id
-        self._before = NO_LEADER
-
-    def make(self) -> None:
-        """Make the node the leader.
-
-        Raises UNKNOWN_TOPIC_OR_PARTITION for an unknown topic or partition, ValueError for a node that cannot lead it.
-        """
-        find_partitions(self._cluster.topics, *self._place)
-        the_node(self._cluster, self._node_id)
-        led = self._cluster.image.partition(*self._place)
-        self._before = NO_LEADER if led is None else led.leader
-        _lead(self._cluster, self._place, self._node_id)
-
-    def take_back(self) -> None:
-        """Make the previous leader the leader again, if it still can be. Does nothing if the topic is gone."""
-        place = self._cluster.image.partition(*self._place)
-        if place is None or place.leader != self._node_id or self._before not in place.isr:
-            return
-        if self._cluster.nodes[self._before].up:
-            _lead(self._cluster, self._place, self._before)
-
-
-def move_leader(cluster: Cluster, topic: str, partition: int, node_id: int) -> None:
-    """Make another live replica the leader of a partition.
+def move_leader(cluster: Cluster, topic: str, partition: int, node_id: int) -> Undoing:
+    """Make another live replica the leader of a partition. The previous leader becomes it again, if it still can.
 
     Raises UNKNOWN_TOPIC_OR_PARTITION for an unknown topic or partition, ValueError for a node that cannot lead it.
     """
-    LeaderMove(cluster, topic, partition, node_id).make()
+    find_partitions(cluster.topics, topic, partition)
+    the_node(cluster, node_id)
+    led = cluster.image.partition(topic, partition)
+    before = NO_LEADER if led is None else led.leader
+    _lead(cluster, (topic, partition), node_id)
+
+    def move_back() -> None:
+        place = cluster.image.partition(topic, partition)
+        if place is not None and place.leader == node_id and before in place.isr and cluster.nodes[before].up:
+            _lead(cluster, (topic, partition), before)
+
+    return move_back
 
 
 def elect(
@@ -322,7 +316,7 @@ def the_node(cluster: Cluster, node_id: int) -> Node:
     return node
 
 
-def freeze_node(cluster: Cluster, node_id: int) -> None:
+def freeze_node(cluster: Cluster, node_id: int) -> Undoing:
     """Pause a node. Raises ValueError if it is down or frozen already.
 
     The sockets of a frozen node stay open, and the system accepts connections for it, but it answers nothing and no
@@ -337,6 +331,7 @@ def freeze_node(cluster: Cluster, node_id: int) -> None:
     cluster.server.freeze(node)
     cluster.replicator.node_lost(node_id)
     _watch(cluster, node_id)
+    return lambda: thaw_if_frozen(cluster, node_id)
 
 
 def thaw_node(cluster: Cluster, node_id: int) -> None:

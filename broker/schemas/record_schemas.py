@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -56,8 +57,8 @@ class SchemaRegistry(Protocol):
         """The registry's URL; it stays the same while the registry is down."""
         ...
 
-    def stop(self) -> None:
-        """Refuse connections, and cut those that there are. RuntimeError if it is down already."""
+    def stop(self) -> Callable[[], None]:
+        """Refuse connections, and cut those that there are. Returns `resume`. RuntimeError if it is down already."""
         ...
 
     def resume(self) -> None:

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.chaos.chaos import Chaos
-    from odradek.broker.facade.chaos.trials import Ran, Trials
+    from odradek.broker.facade.chaos.chaos import Chaos, Trials
 
-_TRIALS = "odradek.broker.facade.chaos.trials"
 _MOST_RUNS = 200
 _FAILURE: pytest.StashKey[type[BaseException]] = pytest.StashKey()
 _SHRINKING: pytest.StashKey[bool] = pytest.StashKey()
@@ -101,7 +99,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         raise
 
 
-def schedule_section(chaos: Ran) -> str:
+def schedule_section(chaos: Chaos) -> str:
     """The faults of a `Chaos`, for the report of a failed test."""
     done = "\n".join(chaos.log) or "nothing"
     return f"{chaos.origin}\n" + "\n".join(map(str, chaos.schedule)) + f"\ndone until the test failed:\n{done}"
@@ -132,7 +130,7 @@ def _run(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestRep
 
 def _shrink(item: Any, nextitem: pytest.Item | None, trials: Trials) -> str:
     """Search for the faults that matter; returns what to say of them."""
-    from odradek.broker.facade.chaos.trials import shrunk
+    from odradek.broker.facade.chaos.chaos import shrunk
 
     failure = item.stash[_FAILURE]
     ran = [(chaos.origin, chaos.schedule) for chaos in trials.ran]
@@ -171,5 +169,5 @@ def _quoted(text: str) -> str:
 
 def _trials() -> Trials | None:
     """The schedules that ran in this process; None if nobody has imported `Chaos`."""
-    module = sys.modules.get(_TRIALS)
+    module = sys.modules.get("odradek.broker.facade.chaos.chaos")
     return None if module is None else module.TRIALS

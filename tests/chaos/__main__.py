@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from odradek.broker.facade.chaos.trials import shrunk
+from odradek.broker.facade.chaos.chaos import shrunk
 from tests.chaos.world import BELOW, SECONDS, Outcome, run_as_promised
 
 

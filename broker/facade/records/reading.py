@@ -17,9 +17,10 @@ from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batch
 if TYPE_CHECKING:
     from odradek.broker.facade.records.record import StoredRecord
     from odradek.broker.facade.thread_bridge import Call
+    from odradek.broker.nodes.node_life import Undoing
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry
-    from odradek.broker.schemas.record_schemas import Kind, Part, Schema
+    from odradek.broker.schemas.record_schemas import Kind, Part
 
 
 _CHUNK_BYTES = 1024 * 1024
@@ -146,35 +147,36 @@ _PARTS = ("key", "value")
 _LARGEST_ID = 2**32 - 1
 
 
-class SchemaChange:
-    """Sets the schema of a topic's keys or values, and restores the previous one. ValueError for bad arguments."""
+def schema_change(
+    schemas: RecordSchemas,
+    topic: str,
+    part: Part,
+    schema_id: int | None,
+    source: str | bytes | None,
+    kind: Kind | None = None,
+    message: str | None = None,
+) -> Callable[[], Undoing]:
+    """Sets the schema of a topic's keys or values. ``source`` is parsed by this call; None removes the schema.
 
-    def __init__(
-        self,
-        topic: str,
-        part: Part,
-        schema_id: int | None,
-        source: str | bytes | None,
-        kind: Kind | None = None,
-        message: str | None = None,
-    ) -> None:
-        if not topic:
-            raise ValueError("a schema needs the name of a topic")
-        if part not in _PARTS:
-            raise ValueError(f"part={part!r}: expected 'key' or 'value'")
-        if schema_id is not None and not 0 <= schema_id <= _LARGEST_ID:
-            raise ValueError(f"schema_id={schema_id}: expected 0 to {_LARGEST_ID}")
-        self._place = topic, part, schema_id
-        self._schema: Schema | None = None if source is None else schema_of(source, kind, message)
-        self._before: Schema | None = None
+    ValueError for bad arguments.
+    """
+    if not topic:
+        raise ValueError("a schema needs the name of a topic")
+    if part not in _PARTS:
+        raise ValueError(f"part={part!r}: expected 'key' or 'value'")
+    if schema_id is not None and not 0 <= schema_id <= _LARGEST_ID:
+        raise ValueError(f"schema_id={schema_id}: expected 0 to {_LARGEST_ID}")
+    schema = None if source is None else schema_of(source, kind, message)
 
-    def make(self, schemas: RecordSchemas) -> None:
-        """Set the schema."""
-        self._before = schemas.set(*self._place, self._schema)
+    def change() -> Undoing:
+        before = schemas.set(topic, part, schema_id, schema)
 
-    def undo(self, schemas: RecordSchemas) -> None:
-        """Restore the previous schema."""
-        schemas.set(*self._place, self._before)
+        def undo() -> None:
+            schemas.set(topic, part, schema_id, before)
+
+        return undo
+
+    return change
 
 
 def decoded_records(schemas: RecordSchemas, records: Iterable[StoredRecord]) -> Iterator[DecodedRecord]:

@@ -80,9 +80,9 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
 def _mend(cluster: Cluster) -> None:
     """Repair disks, and links to clients."""
     if cluster.disks is not None or cluster.durability is not None:
-        from odradek.broker.nodes.disks import mend_disk
+        from odradek.broker.nodes.disks import mend_disks
 
-        mend_disk(cluster)
+        mend_disks(cluster)
     if cluster.server.has_bad_links:
         mend_all(cluster)
 

@@ -120,12 +120,9 @@ class CoordinatorVerbs(TrioVerbs):
         such as after a change of the leader; with ``now``, a coordinator that is loaded is unloaded first. Raises
         ValueError for another topic, and for a partition that does not exist.
         """
-        from odradek.broker.nodes.coordinators import hold_load, release_load
+        from odradek.broker.nodes.coordinators import hold_load
 
-        return self._undone_by(
-            lambda: hold_load(self._cluster, topic, partition, now=now),
-            lambda: release_load(self._cluster, topic, partition),
-        )
+        return self._undoable(lambda: hold_load(self._cluster, topic, partition, now=now))
 
     def hold(self, transactional_id: str, at: str) -> Pending[TrioTransactionHold]:
         """Stop the coordinator of a transactional id at a point until the hold is released.

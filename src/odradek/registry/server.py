@@ -58,12 +58,16 @@ class RegistryServer:
         with self._lock:
             self._end()
 
-    def stop(self) -> None:
-        """Refuse connections until `resume`, and cut those that there are. RuntimeError if it is down already."""
+    def stop(self) -> Callable[[], None]:
+        """Refuse connections until `resume`, which is returned, and cut those that there are.
+
+        RuntimeError if it is down already.
+        """
         with self._lock:
             if self._http is None:
                 raise RuntimeError("the schema registry is down already")
             self._end()
+        return self.resume
 
     def resume(self) -> None:
         """Listen at the same address, if it does not. OSError for an address that is taken."""

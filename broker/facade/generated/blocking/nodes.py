@@ -26,21 +26,18 @@ class NodeVerbs(BlockingVerbs):
         ``broker_only``: of a node that is broker and controller, the controller goes on. ``with`` starts it again
         at the end of the block.
         """
-        from odradek.broker.nodes.node_life import start_node, stop_node
+        from odradek.broker.nodes.node_life import stop_node
 
-        return self._undone_by(
-            lambda: stop_node(self._cluster, node_id, broker_only=broker_only),
-            lambda: start_node(self._cluster, node_id),
-        )
+        return self._undoable(lambda: stop_node(self._cluster, node_id, broker_only=broker_only))
 
     def kill_node(self, node_id: int) -> Undo:
         """Take a node down like a crash: records that were not replicated exist only in its own log.
 
         In-sync replicas on other nodes become leaders. ``with`` starts it again at the end of the block.
         """
-        from odradek.broker.nodes.node_life import kill_node, start_node
+        from odradek.broker.nodes.node_life import kill_node
 
-        return self._undone_by(lambda: kill_node(self._cluster, node_id), lambda: start_node(self._cluster, node_id))
+        return self._undoable(lambda: kill_node(self._cluster, node_id))
 
     def start_node(self, node_id: int, *, config: Mapping[str, Any] | None = None) -> None:
         """Start a node at its old address with its old logs. It catches up with the leaders of its partitions.
@@ -105,11 +102,9 @@ class NodeVerbs(BlockingVerbs):
         The controller fences it after ``broker.session.timeout.ms`` on the broker's clock. ``with`` thaws it at
         the end of the block. Raises ValueError for a node that is down or frozen.
         """
-        from odradek.broker.nodes.node_life import freeze_node, thaw_if_frozen
+        from odradek.broker.nodes.node_life import freeze_node
 
-        return self._undone_by(
-            lambda: freeze_node(self._cluster, node_id), lambda: thaw_if_frozen(self._cluster, node_id)
-        )
+        return self._undoable(lambda: freeze_node(self._cluster, node_id))
 
     def thaw_node(self, node_id: int) -> None:
         """Resume a frozen node. It answers the requests in its sockets, follows the leaders and rejoins the ISR."""
@@ -128,11 +123,9 @@ class NodeVerbs(BlockingVerbs):
         - ``"reset"``: connections are reset, new ones with their first request,
         - ``"close"``: the same, but connections are closed in order.
         """
-        from odradek.broker.nodes.links import cut, uncut
+        from odradek.broker.nodes.links import cut
 
-        return self._undone_by(
-            lambda: cut(self._cluster, a, b, how, listener), lambda: uncut(self._cluster, a, b, listener)
-        )
+        return self._undoable(lambda: cut(self._cluster, a, b, how, listener))
 
     def slow(
         self,
@@ -151,24 +144,18 @@ class NodeVerbs(BlockingVerbs):
         than ``bytes_per_second`` on each connection; with ``both_ways`` requests do, too. Between two nodes the delay
         applies to replication.
         """
-        from odradek.broker.nodes.links import hasten, slow
+        from odradek.broker.nodes.links import slow
 
-        return self._undone_by(
-            lambda: slow(self._cluster, a, b, ms, jitter, bytes_per_second, listener, both_ways),
-            lambda: hasten(self._cluster, a, b, listener),
-        )
+        return self._undoable(lambda: slow(self._cluster, a, b, ms, jitter, bytes_per_second, listener, both_ways))
 
     def refuse_connections(self, node_id: int, *, listener: str | None = None) -> Undo:
         """Close one or all of a node's listeners: new connections are refused. Open connections stay.
 
         To undo it raises OSError if the address has been taken.
         """
-        from odradek.broker.nodes.links import accept_if_refused, refuse_connections
+        from odradek.broker.nodes.links import refuse_connections
 
-        return self._undone_by(
-            lambda: refuse_connections(self._cluster, node_id, listener),
-            lambda: accept_if_refused(self._cluster, node_id, listener),
-        )
+        return self._undoable(lambda: refuse_connections(self._cluster, node_id, listener))
 
     def fail_disk(
         self,
@@ -190,18 +177,15 @@ class NodeVerbs(BlockingVerbs):
         ``odradek.flush=always``. ``node_id`` may be left out if there is only one choice. The undo lets a node that has
         halted start again.
         """
-        from odradek.broker.nodes.disks import fail_disk, mend_disk
+        from odradek.broker.nodes.disks import fail_disk
 
-        return self._undone_by(
-            lambda: fail_disk(self._cluster, node_id, how, topic, partition, offset),
-            lambda: mend_disk(self._cluster, node_id),
-        )
+        return self._undoable(lambda: fail_disk(self._cluster, node_id, how, topic, partition, offset))
 
     def slow_disk(self, node_id: int, *, ms: float) -> Undo:
         """Make each sync of a node's disk take ``ms`` longer, on the broker's clock.
 
         Raises ValueError without a ``data_dir`` and ``odradek.flush=always``: no answer would wait for the disk.
         """
-        from odradek.broker.nodes.disks import mend_disk, slow_disk
+        from odradek.broker.nodes.disks import slow_disk
 
-        return self._undone_by(lambda: slow_disk(self._cluster, node_id, ms), lambda: mend_disk(self._cluster, node_id))
+        return self._undoable(lambda: slow_disk(self._cluster, node_id, ms))

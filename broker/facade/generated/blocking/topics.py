@@ -77,10 +77,9 @@ class Topic(TopicView):
 
         ``with`` moves the leadership back at the end of the block, if that is still possible.
         """
-        from odradek.broker.nodes.node_life import LeaderMove
+        from odradek.broker.nodes.node_life import move_leader
 
-        move = LeaderMove(self._cluster, self.name, partition, node_id)
-        return self._broker._undone_by(lambda: move.make(), lambda: move.take_back())
+        return self._broker._undoable(lambda: move_leader(self._cluster, self.name, partition, node_id))
 
     def elect(self, partition: int | None = None, *, node_id: int | None = None, unclean: bool = False) -> None:
         """Elect the leader of one partition, or of all: the preferred replica, or the in-sync replica on ``node_id``.
@@ -98,24 +97,18 @@ class Topic(TopicView):
         The reassignment completes when the new replicas are in sync: at once, unless a test keeps records from them.
         ``with`` cancels it at the end of the block if it has not completed.
         """
-        from odradek.broker.nodes.links import cancel_reassignment, reassign
+        from odradek.broker.nodes.links import reassign
 
-        return self._broker._undone_by(
-            lambda: reassign(self._cluster, self.name, partition, replicas),
-            lambda: cancel_reassignment(self._cluster, self.name, partition),
-        )
+        return self._broker._undoable(lambda: reassign(self._cluster, self.name, partition, replicas))
 
     def pause_replication(self, partition: int | None, node_id: int) -> Undo:
         """Stop a follower from replicating one partition, or all if None. The node keeps serving clients.
 
         The follower leaves the ISR after ``replica.lag.time.max.ms`` on the broker's clock.
         """
-        from odradek.broker.nodes.links import pause_replication, resume_replication
+        from odradek.broker.nodes.links import pause_replication
 
-        return self._broker._undone_by(
-            lambda: pause_replication(self._cluster, self.name, partition, node_id),
-            lambda: resume_replication(self._cluster, self.name, partition, node_id),
-        )
+        return self._broker._undoable(lambda: pause_replication(self._cluster, self.name, partition, node_id))
 
     def lag_replication(
         self,
@@ -127,14 +120,10 @@ class Topic(TopicView):
         seconds: float | None = None,
     ) -> Undo:
         """Keep a follower this many records, bytes or seconds behind its leader. Give exactly one of the three."""
-        from odradek.broker.nodes.links import lag_replication, resume_replication
+        from odradek.broker.nodes.links import lag_replication
 
-        return self._broker._undone_by(
-            lambda: lag_replication(
-                self._cluster, self.name, partition, node_id, records=records, size_bytes=size_bytes, seconds=seconds
-            ),
-            lambda: resume_replication(self._cluster, self.name, partition, node_id),
-        )
+        measure: dict[str, Any] = {"records": records, "size_bytes": size_bytes, "seconds": seconds}
+        return self._broker._undoable(lambda: lag_replication(self._cluster, self.name, partition, node_id, **measure))
 
     def set_schema(
         self,
@@ -154,18 +143,16 @@ class Topic(TopicView):
         exist. `reset` keeps schemas. Raises ValueError if the schema cannot be read, ImportError without the extra
         ``schemas``.
         """
-        from odradek.broker.facade.records.reading import SchemaChange
+        from odradek.broker.facade.records.reading import schema_change
 
-        change = SchemaChange(self.name, part, schema_id, schema, kind, message)
-        schemas = self._cluster.record_schemas
-        return self._broker._undone_by(lambda: change.make(schemas), lambda: change.undo(schemas))
+        change = schema_change(self._cluster.record_schemas, self.name, part, schema_id, schema, kind, message)
+        return self._broker._undoable(lambda: change())
 
     def remove_schema(self, *, part: Part = "value", schema_id: int | None = None) -> None:
         """Remove a schema that `set_schema` has set. Does nothing if there is none."""
-        from odradek.broker.facade.records.reading import SchemaChange
+        from odradek.broker.facade.records.reading import schema_change
 
-        change = SchemaChange(self.name, part, schema_id, None)
-        self._broker._call(lambda: change.make(self._cluster.record_schemas))
+        self._broker._call(schema_change(self._cluster.record_schemas, self.name, part, schema_id, None))
 
 
 class TopicVerbs(BlockingVerbs):
@@ -248,4 +235,4 @@ class TopicVerbs(BlockingVerbs):
         if it is down already.
         """
         registry = self._schema_registry
-        return self._undone_by(lambda: registry.stop(), lambda: registry.resume())
+        return self._undoable(lambda: registry.stop())

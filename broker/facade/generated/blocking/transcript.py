@@ -51,7 +51,7 @@ class Transcript(TranscriptView):
         The function must be quick, and must not wait for the broker.
         """
         watcher = Watcher(self._cluster, lambda raw: told(self._reader.read([raw])[0]))
-        return self._broker._undone_by(lambda: watcher.start(), lambda: watcher.stop())
+        return self._broker._undoable(lambda: watcher.start())
 
     def clear(self) -> None:
         """Forget the requests so far."""

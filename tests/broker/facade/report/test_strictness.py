@@ -547,7 +547,7 @@ class Beside:
 
     url = "http://localhost"
 
-    def stop(self) -> None:
+    def stop(self) -> Any:
         raise NotImplementedError
 
     resume = stop
