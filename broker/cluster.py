@@ -607,6 +607,12 @@ class Cluster:
 
     # -- faults and tasks
 
+    @property
+    def faults(self) -> list[Fault]:
+        """The faults that are set, in the order in which they are tried."""
+        known = self.dispatcher.faults
+        return [] if known is None else list(known.faults)
+
     def set_faults(self, faults: Iterable[Fault]) -> None:
         """Replace the faults; none removes the hook."""
         from odradek.broker.faults.fault import FaultSet
@@ -619,9 +625,8 @@ class Cluster:
 
     def heal_wires(self) -> None:
         """Take away the faults below the API; those with a meaning stay."""
-        faults = self.dispatcher.faults
-        if faults is not None and any(fault.tampers for fault in faults.faults):
-            self.set_faults([fault for fault in faults.faults if not fault.tampers])
+        if any(fault.tampers for fault in self.faults):
+            self.set_faults([fault for fault in self.faults if not fault.tampers])
 
     def start(self, function: Callable[..., Awaitable[Any]], *arguments: Any) -> None:
         """Run a coordinator's task in the coordinators' nursery."""

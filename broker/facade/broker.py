@@ -215,10 +215,7 @@ class Broker(Named):
     @property
     def faults(self) -> list[Fault]:
         """The faults that are set, in the order in which they are tried."""
-        from odradek.broker.faults.fault import FaultSet
-
-        known = self._cluster.dispatcher.faults
-        return list(known.faults) if isinstance(known, FaultSet) else []
+        return self._cluster.faults
 
     @property
     def denied(self) -> list[Denial]:

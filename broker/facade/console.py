@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from odradek.broker.facade.groups.description import group_ids, group_info
 from odradek.broker.facade.transactions import list_transactions
-from odradek.broker.faults.fault import FaultSet
 from odradek.broker.nodes.node_life import node_state
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.handlers import LONG_BYTES
@@ -154,8 +153,7 @@ class Console:
         """Remove a fault, by its place in ``faults``; ValueError if there is none."""
 
         def remove() -> None:
-            faults = self._cluster.dispatcher.faults
-            left = list(faults.faults) if isinstance(faults, FaultSet) else []
+            left = self._cluster.faults
             if not 0 <= fault < len(left):
                 raise ValueError(f"there is no fault {fault}: {len(left)} are set, counted from 0")
             del left[fault]
@@ -373,7 +371,6 @@ class PageLooks:
     def _overview(self) -> Overview:
         cluster = self._cluster
         topics = [each for each in cluster.topics.all() if not each.internal]
-        faults = cluster.dispatcher.faults
         now_ms = cluster.clock.now_ms()
         transactions = list_transactions(cluster.transactions, cluster.nodes, now_ms)
         return Overview(
@@ -386,7 +383,7 @@ class PageLooks:
             groups=len(group_ids(cluster.groups)),
             transactions=sum(each.age_ms is not None for each in transactions.values()),
             requests=len(cluster.recent.entries),
-            faults=len(faults.faults) if isinstance(faults, FaultSet) else 0,
+            faults=len(cluster.faults),
             bugs=len(cluster.bug_log.bugs),
             bootstrap_servers=self._broker.bootstrap_servers,
             kafka=str(next(iter(cluster.nodes.values())).release),

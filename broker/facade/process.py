@@ -9,21 +9,21 @@ import pickle
 import secrets
 import subprocess
 import sys
-from types import TracebackType
 from typing import Any, Self
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork
 from odradek.broker.facade.remote.transport import Transport, remote_error
-from odradek.broker.facade.settings import Settings, close_after, judgement, strictness
+from odradek.broker.facade.settings import Settings, strictness
 from odradek.broker.facade.thread_bridge import BrokerClosedError
+from odradek.broker.facade.threaded import StartedBroker
 from odradek.broker.mistakes import check_arguments
 
 _CLOSE_TIMEOUT_S = 15.0
 _CHILD = "odradek.control.child"
 
 
-class ProcessBroker(RemoteBroker):
+class ProcessBroker(StartedBroker, RemoteBroker):
     """A broker in a child process. The process ends with `close`, or with this process.
 
     `KafkaBroker(process=True)` makes one. `KafkaBroker` registers this class, so ``isinstance`` takes it for one.
@@ -84,18 +84,13 @@ class ProcessBroker(RemoteBroker):
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        close_after(self, error)
-
     def close(self) -> None:
         """End the process. Raises BrokerClosedError if it had ended by itself; see ``strict``."""
         child = self._child
         if child is None or child.stdin is None or child.stdin.closed:
             return
         status = child.poll()
-        judge = judgement(self)
+        judge = self._judgement()
         self._end()
         if status is not None:
             raise BrokerClosedError(f"the broker's process ended by itself, with status {status}")

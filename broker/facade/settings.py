@@ -1,4 +1,4 @@
-"""What a broker, or a fork of one, is started with, and how one that is strict is closed."""
+"""What a broker, or a fork of one, is started with."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import re
 from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.node_config import broker_config
-from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.facade.topics import Topics, config_texts, create_topic, topic_specs
 from odradek.broker.mistakes import checked
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.report.strictness import Strictness, StrictnessFinding
+    from odradek.broker.facade.report.strictness import Strictness
     from odradek.broker.facade.security_settings import Secured, Security
     from odradek.broker.facade.state.snapshot import Snapshot
 
@@ -175,45 +174,6 @@ def _elsewhere(texts: Mapping[str, str]) -> dict[str, str]:
     return {
         name: _PORT.sub(":0", text) if name in _ADDRESSES else text for name, text in texts.items() if name not in _OWN
     }
-
-
-class StrictBroker(Protocol):
-    """A broker that this process starts and closes."""
-
-    _strict: Strictness | None
-
-    def close(self) -> None:
-        """Stop the broker."""
-
-    def strictness(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
-        """The strictness findings since a time."""
-
-
-def judgement(broker: StrictBroker) -> Callable[[], None]:
-    """Collect the findings of a strict broker while it runs.
-
-    The function that is returned warns or raises; it does so only for the first judgement of a broker.
-    """
-    strict, broker._strict = broker._strict, None
-    if strict is None:
-        return lambda: None
-    try:
-        findings = broker.strictness(also=strict.also)
-    except BrokerClosedError:  # the error that ended the broker is reported instead
-        return lambda: None
-    return lambda: strict.demand(findings)
-
-
-def close_after(broker: StrictBroker, error: BaseException | None) -> None:
-    """Close a broker at the end of ``with``. An error of the block is kept, and not replaced by one of the broker."""
-    if error is None:
-        broker.close()
-        return
-    broker._strict = None  # a test that failed may have left its clients open because of that
-    try:
-        broker.close()
-    except BrokerClosedError as ended:
-        error.add_note(f"and the broker ended with {ended.__cause__!r}")
 
 
 P = ParamSpec("P")

@@ -69,6 +69,13 @@ def _answer(answer: Future[T], function: Callable[[], T]) -> None:
         del answer  # as above
 
 
+def only_cause(error: BaseException) -> BaseException:
+    """The exception itself, without the groups that trio's nurseries wrap around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
 WAIT_TIMEOUT_S = 30.0
 """The default timeout of waits, in seconds."""
 _LOOK_AGAIN_S = 0.2  # whether the broker still runs

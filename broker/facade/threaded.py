@@ -15,18 +15,55 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 import trio
 
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.settings import ForkSettings, Settings, close_after, judgement, method_with_arguments_of
-from odradek.broker.facade.thread_bridge import BrokerClosedError, HandOver
+from odradek.broker.facade.settings import ForkSettings, Settings, method_with_arguments_of
+from odradek.broker.facade.thread_bridge import BrokerClosedError, HandOver, only_cause
 
 if TYPE_CHECKING:
-    pass
+    from odradek.broker.facade.report.strictness import Strictness
 
 T = TypeVar("T")
 
 _CLOSE_TIMEOUT_S = 10.0
 
 
-class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
+class StartedBroker(BlockingBroker):
+    """A broker that this process starts and closes. ``with`` and ``close()`` demand what ``strict`` asks for."""
+
+    _strict: Strictness | None = None
+
+    def close(self) -> None:
+        """Stop the broker."""
+        raise NotImplementedError
+
+    def _judgement(self) -> Callable[[], None]:
+        """Collect the findings of a strict broker while it runs.
+
+        The function that is returned warns or raises; it does so only for the first judgement of a broker.
+        """
+        strict, self._strict = self._strict, None
+        if strict is None:
+            return lambda: None
+        try:
+            findings = self.strictness(also=strict.also)
+        except BrokerClosedError:  # the error that ended the broker is reported instead
+            return lambda: None
+        return lambda: strict.demand(findings)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the broker. An error of the block is kept, and not replaced by one of the broker."""
+        if error is None:
+            self.close()
+            return
+        self._strict = None  # a test that failed may have left its clients open because of that
+        try:
+            self.close()
+        except BrokerClosedError as ended:
+            error.add_note(f"and the broker ended with {ended.__cause__!r}")
+
+
+class KafkaBroker(StartedBroker, metaclass=ABCMeta):
     """A broker in a thread of its own: ``with KafkaBroker(topics={"orders": 6}) as broker: ...``.
 
     - ``host``, ``port``: the address to listen on (port 0 for any free one; node n listens on ``port + n - 1``), unless
@@ -128,7 +165,7 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
         """Stop the broker and wait for its thread. Raises the error that ended it, if there was one; see ``strict``."""
         if self._thread is None:
             return
-        judge = judgement(self)
+        judge = self._judgement()
         if self._registry is not None:
             self._registry.__exit__(None, None, None)
         stop, hand_over = self._stop, self._hand_over
@@ -155,21 +192,13 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
     def __enter__(self) -> Self:
         return self if self._is_fork else self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        close_after(self, error)
-
     # -- the broker's thread
 
     def _run(self) -> None:
         try:
             trio.run(self._main, clock=self._cluster.clock)
         except BaseException as error:
-            failure = _only_cause(error)
+            failure = only_cause(error)
             if self._started.done():
                 self._failure = failure
             else:
@@ -212,10 +241,3 @@ class BrokerFactory(Protocol):
     def __call__(self, *arguments: Any, **named: Any) -> KafkaBroker:
         """Start a broker. The arguments are those of :class:`KafkaBroker`."""
         ...
-
-
-def _only_cause(error: BaseException) -> BaseException:
-    """The exception itself, without the groups that trio's nurseries wrap around it."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 import trio
 
 from odradek.broker.config.listeners import address_text
+from odradek.broker.facade.thread_bridge import only_cause
 
 if TYPE_CHECKING:
     from odradek.http_server import Application
@@ -74,12 +75,11 @@ class HttpThread:
             trio.run(self._main)
         except BaseException as error:
             self._socket.close()
-            while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-                error = error.exceptions[0]
+            cause = only_cause(error)
             if self._started.done():
-                logging.getLogger(self._name).error("%s has ended", self, exc_info=error)
+                logging.getLogger(self._name).error("%s has ended", self, exc_info=cause)
             else:
-                self._started.set_exception(error)
+                self._started.set_exception(cause)
 
     async def _main(self) -> None:
         from odradek.http_server import HttpConnection

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from odradek.broker.faults.fault import Fault, FaultSet
+from odradek.broker.faults.fault import Fault
 from odradek.broker.faults.wire_fault import WireFault
 from odradek.broker.mistakes import did_you_mean
 from odradek.broker.nodes import coordinators, disks, links
@@ -34,14 +34,9 @@ def fail_disk(cluster: Cluster, node_id: int, how: disks.DiskHow = "full") -> Un
 
 
 def _misbehave(cluster: Cluster, fault: Fault) -> Undoing:
-    """Add a fault to those that the user has set; the end removes only this one."""
-    cluster.set_faults([*_faults(cluster), fault])
-    return lambda: cluster.set_faults([each for each in _faults(cluster) if each is not fault])
-
-
-def _faults(cluster: Cluster) -> list[Fault]:
-    known = cluster.dispatcher.faults
-    return known.faults if isinstance(known, FaultSet) else []
+    """Add a fault to those that the user has set; the undo removes only this one."""
+    cluster.set_faults([*cluster.faults, fault])
+    return lambda: cluster.set_faults(each for each in cluster.faults if each is not fault)
 
 
 VERBS: dict[str, Callable[..., Undoing | None]] = {

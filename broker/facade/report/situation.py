@@ -88,7 +88,6 @@ def situation_of(
 ) -> Situation:
     """The situation of a cluster (in the broker's thread). `since_ms`: refusals before this time do not count."""
     clock = cluster.clock
-    dispatcher_faults = cluster.dispatcher.faults
     denials = cluster.services.denials.entries.copy()
     unserved = cluster.services.unserved.copy()
     denied = tuple(each for each in denials if since_ms is None or each.when_ms >= since_ms)
@@ -104,7 +103,7 @@ def situation_of(
         clock_changes=tuple(clock.changes),
         origin_s=origin_s,
         auto_created=dict(cluster.services.auto_created),
-        faults=() if dispatcher_faults is None else tuple(dispatcher_faults.faults),
+        faults=tuple(cluster.faults),
         held_back=tuple(cluster.replicator.held_back()),
         down=tuple(node for node in cluster.nodes if node not in up),
         denied=denied,

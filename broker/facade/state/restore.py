@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.controller import machine
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS
-from odradek.broker.facade.state.snapshot import PartitionKey, Snapshot, faults_of, forked_into, opened
+from odradek.broker.facade.state.snapshot import PartitionKey, Snapshot, forked_into, opened
 from odradek.broker.metadata.image import MetadataImage, TopicImage
 from odradek.broker.metadata.snapshot import records_between
 from odradek.broker.nodes.added_nodes import add_node, go_back, keep_nodes, unregister
@@ -57,7 +57,7 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
     for link in snapshot.client_links if snapshot.is_of(cluster) else ():
         cluster.server.links.add(link)
     forget_clients(cluster)
-    cluster.set_faults([fault for fault in faults_of(cluster) if fault in snapshot.faults])
+    cluster.set_faults([fault for fault in cluster.faults if fault in snapshot.faults])
     cluster.clock.set_ms(snapshot.now_ms, frozen=snapshot.clock_frozen)
     added = _same_nodes(cluster, snapshot) if snapshot.is_of(cluster) else []
     go_back(cluster, snapshot.releases)

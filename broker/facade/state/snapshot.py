@@ -6,7 +6,7 @@ pickled, so the cost grows with partitions and groups, not with records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.controller.snapshot_files import KeptLogs
     from odradek.broker.coordinator.transaction.holds import HoldCopy
-    from odradek.broker.faults.fault import Fault
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry
@@ -143,7 +142,7 @@ class Snapshot:
         self.releases = releases_of(cluster)
         self.kraft_version = cluster.controller.kraft_version
         self.voters = frozenset(voter.id for voter in cluster.quorum.voters)
-        self.faults = set(faults_of(cluster))
+        self.faults = set(cluster.faults)
         """The faults that were set. A restore removes all other faults, and adds none."""
         self.frozen_nodes = frozenset(cluster.frozen)
         self.client_links = list(cluster.server.links.client_links) if cluster.server.has_bad_links else []
@@ -163,12 +162,6 @@ class Snapshot:
     def is_of(self, cluster: Cluster) -> bool:
         """Whether the snapshot was taken of this cluster."""
         return self._cluster is cluster
-
-
-def faults_of(cluster: Cluster) -> Sequence[Fault]:
-    """The faults that are set."""
-    faults = cluster.dispatcher.faults
-    return () if faults is None else faults.faults
 
 
 def _shut_down(image: MetadataImage, node_id: int) -> bool:

@@ -388,10 +388,10 @@ def _addresses(cluster: Cluster) -> list[str]:
 
 def _expected(error: BaseException) -> BaseException:
     """A CommandError for what the user can put right, without the groups that nurseries wrap; else the error itself."""
+    from odradek.broker.facade.thread_bridge import only_cause
     from odradek.protocol.errors import KafkaError
 
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
+    error = only_cause(error)
     if isinstance(error, OSError | ValueError | KafkaError):
         return CommandError(_one_line(error))
     return error

@@ -52,8 +52,7 @@ class Registry:
     @property
     def faults(self) -> Sequence[Fault]:
         """The faults that a test has set."""
-        known = self._cluster.dispatcher.faults
-        return () if known is None else known.faults
+        return self._cluster.faults
 
     def look(self, function: Callable[[RegistryState], T]) -> T:
         """Ask the state, as it is now. RegistryError (50001) if the log cannot be read."""
