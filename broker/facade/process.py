@@ -14,9 +14,8 @@ from typing import Any, Self
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork
 from odradek.broker.facade.remote.transport import Transport, remote_error
-from odradek.broker.facade.settings import Settings, strictness
+from odradek.broker.facade.settings import Settings, StartedBroker, strictness
 from odradek.broker.facade.thread_bridge import BrokerClosedError
-from odradek.broker.facade.threaded import StartedBroker
 from odradek.broker.mistakes import check_arguments
 
 _CLOSE_TIMEOUT_S = 15.0

@@ -1,4 +1,4 @@
-"""What a broker, or a fork of one, is started with."""
+"""What a broker, or a fork of one, is started with, and how one that is strict is closed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.node_config import broker_config
+from odradek.broker.facade.broker import Broker
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.facade.topics import Topics, config_texts, create_topic, topic_specs
 from odradek.broker.mistakes import checked
 
@@ -174,6 +177,43 @@ def _elsewhere(texts: Mapping[str, str]) -> dict[str, str]:
     return {
         name: _PORT.sub(":0", text) if name in _ADDRESSES else text for name, text in texts.items() if name not in _OWN
     }
+
+
+class StartedBroker(Broker):
+    """A broker that this process starts and closes. ``with`` and ``close()`` demand what ``strict`` asks for."""
+
+    _strict: Strictness | None = None
+
+    def close(self) -> None:
+        """Stop the broker."""
+        raise NotImplementedError
+
+    def _judgement(self) -> Callable[[], None]:
+        """Collect the findings of a strict broker while it runs.
+
+        The function that is returned warns or raises; it does so only for the first judgement of a broker.
+        """
+        strict, self._strict = self._strict, None
+        if strict is None:
+            return lambda: None
+        try:
+            findings = self.strictness(also=strict.also)
+        except BrokerClosedError:  # the error that ended the broker is reported instead
+            return lambda: None
+        return lambda: strict.demand(findings)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the broker. An error of the block is kept, and not replaced by one of the broker."""
+        if error is None:
+            self.close()
+            return
+        self._strict = None  # a test that failed may have left its clients open because of that
+        try:
+            self.close()
+        except BrokerClosedError as ended:
+            error.add_note(f"and the broker ended with {ended.__cause__!r}")
 
 
 P = ParamSpec("P")

@@ -9,61 +9,20 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import trio
 
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.settings import ForkSettings, Settings, method_with_arguments_of
+from odradek.broker.facade.settings import ForkSettings, Settings, StartedBroker, method_with_arguments_of
 from odradek.broker.facade.thread_bridge import BrokerClosedError, HandOver, only_cause
-
-if TYPE_CHECKING:
-    from odradek.broker.facade.report.strictness import Strictness
 
 T = TypeVar("T")
 
 _CLOSE_TIMEOUT_S = 10.0
 
 
-class StartedBroker(BlockingBroker):
-    """A broker that this process starts and closes. ``with`` and ``close()`` demand what ``strict`` asks for."""
-
-    _strict: Strictness | None = None
-
-    def close(self) -> None:
-        """Stop the broker."""
-        raise NotImplementedError
-
-    def _judgement(self) -> Callable[[], None]:
-        """Collect the findings of a strict broker while it runs.
-
-        The function that is returned warns or raises; it does so only for the first judgement of a broker.
-        """
-        strict, self._strict = self._strict, None
-        if strict is None:
-            return lambda: None
-        try:
-            findings = self.strictness(also=strict.also)
-        except BrokerClosedError:  # the error that ended the broker is reported instead
-            return lambda: None
-        return lambda: strict.demand(findings)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the broker. An error of the block is kept, and not replaced by one of the broker."""
-        if error is None:
-            self.close()
-            return
-        self._strict = None  # a test that failed may have left its clients open because of that
-        try:
-            self.close()
-        except BrokerClosedError as ended:
-            error.add_note(f"and the broker ended with {ended.__cause__!r}")
-
-
-class KafkaBroker(StartedBroker, metaclass=ABCMeta):
+class KafkaBroker(StartedBroker, BlockingBroker, metaclass=ABCMeta):
     """A broker in a thread of its own: ``with KafkaBroker(topics={"orders": 6}) as broker: ...``.
 
     - ``host``, ``port``: the address to listen on (port 0 for any free one; node n listens on ``port + n - 1``), unless

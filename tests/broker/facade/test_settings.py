@@ -9,7 +9,9 @@ import pytest
 
 from odradek import KafkaBroker, open_broker
 from odradek.broker.facade.broker import Broker
-from odradek.broker.facade.settings import Settings
+from odradek.broker.facade.report.strictness import Strictness, StrictnessError, StrictnessFinding
+from odradek.broker.facade.settings import Settings, StartedBroker
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.protocol.generated.messages.end_txn import EndTxnRequest
 from odradek.wire_client import WireClient
 from tests.fakes.state_walk import CONFIG, StateWalk
@@ -42,6 +44,58 @@ def test_an_unknown_argument_of_a_broker_is_told_with_its_name() -> None:
         KafkaBroker(**arguments)
     with pytest.raises(ValueError, match="only KafkaBroker starts a process"):
         Settings(process=True)
+
+
+FINDING = StrictnessFinding("auto-created", "topic 't' was created automatically")
+
+
+class FakeBroker(StartedBroker):
+    def __init__(self, *, ended: BrokerClosedError | None = None, judged_after_end: bool = False) -> None:
+        self._strict = Strictness.of(True)
+        self.closed = 0
+        self._ended = ended
+        self._judged_after_end = judged_after_end
+
+    def close(self) -> None:
+        self.closed += 1
+        if self._ended is not None:
+            raise self._ended
+
+    def strictness(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
+        if self._judged_after_end:
+            raise BrokerClosedError("the broker is closed")
+        return [FINDING]
+
+
+def test_a_strict_broker_is_judged_once() -> None:
+    broker = FakeBroker()
+    judge = broker._judgement()
+    with pytest.raises(StrictnessError, match=r"created automatically \[auto-created\]"):
+        judge()
+    broker._judgement()()
+
+
+def test_a_broker_that_has_ended_is_not_judged() -> None:
+    broker = FakeBroker(judged_after_end=True)
+    broker._judgement()()
+    assert broker._strict is None
+
+
+def test_the_error_of_the_block_is_kept_and_says_how_the_broker_ended() -> None:
+    ended = BrokerClosedError("the broker ended with an error")
+    ended.__cause__ = OSError("no room")
+    error = ValueError("of the test")
+    broker = FakeBroker(ended=ended)
+    broker.__exit__(ValueError, error, None)
+    assert (broker.closed, broker._strict) == (1, None)
+    assert error.__notes__ == ["and the broker ended with OSError('no room')"]
+
+
+def test_without_an_error_closing_may_raise() -> None:
+    broker = FakeBroker(ended=BrokerClosedError("the broker ended with an error"))
+    with pytest.raises(BrokerClosedError):
+        broker.__exit__(None, None, None)
+    assert broker._strict is not None
 
 
 def _values(broker: Broker, isolation: str = "read_uncommitted") -> list[bytes | None]:
