@@ -26,6 +26,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "parts of a broker over HTTP, tested as one: tests/broker/facade/remote/test_broker.py",
     ),
     "src/odradek/control/child.py": "the child of tests/broker/facade/test_process.py",
+    "broker/coordinator/transaction/decisions.py": "through the machine, and in stories recorded from Kafka: "
+    "tests/broker/coordinator/transaction/test_machine.py",
     "broker/api/transaction_admin.py": "in stories recorded from Kafka, with the other APIs of transactions: "
     "tests/broker/api/test_transactions.py",
     **dict.fromkeys(

@@ -113,10 +113,20 @@ def test_used_up_epochs_give_a_new_producer_id(coordinator: FakeTransactionCoord
     assert coordinator.state("t").previous_producer_id == 50
 
 
+def test_used_up_epochs_shown_with_an_older_one_are_an_unknown_server_error(
+    coordinator: FakeTransactionCoordinator,
+) -> None:
+    given(coordinator, Transaction("t", 50, 32766, 1000, last_update_ms=START_MS, previous_producer_id=50))
+    older = InitProducerId("t", 1000, ProducerIdentity(50, 1))
+    assert coordinator.code_of(older) is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 def test_used_up_epochs_shown_give_a_new_producer_id_once(coordinator: FakeTransactionCoordinator) -> None:
     given(coordinator, Transaction("t", 50, 32766, 1000, last_update_ms=START_MS))
     assert coordinator.init(expected=(50, 32766)) == (0, 0)
     assert coordinator.init(expected=(50, 32766)) == (0, 0)
+    stranger = InitProducerId("t", 1000, ProducerIdentity(5, 32766))
+    assert coordinator.code_of(stranger) is ErrorCode.PRODUCER_FENCED
 
 
 # -- AddPartitions, VerifyPartitions
