@@ -26,7 +26,7 @@ def run(*rows: Row, revision: str = "abc", other_work: float | None = 0.02, note
     return Recorded(of, rows)
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_bench_history_is_read_as_it_was_written(tmp_path: Path) -> None:
     runs = [run(row()), run(row(), other_work=None, note="cut off")]
     write(runs, tmp_path / "figures.json")
     assert [(found.of, list(found.rows)) for found in read(tmp_path / "figures.json")] == [

@@ -20,7 +20,7 @@ def test_idle_and_waiting_time_is_not_busy() -> None:
     assert busy_seconds(stat) == 5
 
 
-def test_other_work_is_what_was_busy_without_us(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_measures_what_others_kept_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     now = {"time": 100.0, "busy": 50.0, "own": 10.0}
     monkeypatch.setattr("tests.bench.machine.time.monotonic", lambda: now["time"])
     monkeypatch.setattr(machine, "busy_seconds", lambda stat: now["busy"])

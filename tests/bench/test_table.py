@@ -28,7 +28,7 @@ def test_a_ratio_above_one_is_the_better_one_s() -> None:
 
 
 @pytest.mark.parametrize("pair", [(ODRADEK, KFAKE), (KFAKE, ODRADEK)])
-def test_there_is_no_ratio_without_both_values(pair: tuple[str, str]) -> None:
+def test_bench_table_has_no_ratio_without_both_values(pair: tuple[str, str]) -> None:
     assert rates().ratio(*pair) is None
 
 

@@ -52,7 +52,7 @@ def turns(passes: int = 3, windows: int = 3) -> Turns:
     return Turns(Path("load"), 1, passes, windows)
 
 
-def test_another_broker_begins_each_turn() -> None:
+def test_bench_begins_each_turn_with_another_broker() -> None:
     assert [in_turn("abc", turn) for turn in range(4)] == [[*"abc"], [*"bca"], [*"cab"], [*"abc"]]
 
 

@@ -30,7 +30,7 @@ def test_warm_up_ends_when_two_windows_cost_the_same() -> None:
     assert [window.per_second for window in left] == [999]
 
 
-def test_two_windows_that_are_alike_by_chance_are_not_enough() -> None:
+def test_warm_up_is_over_after_more_than_two_windows_alike() -> None:
     left = iter(windows((100, 90), (100, 90), (200, 50), (200, 50), (999, 1)))
     assert warm_up(left.__next__, 12)
     assert [window.per_second for window in left] == [999]

@@ -162,7 +162,7 @@ def test_http_body_of_json_is_read() -> None:
         (b'"\\ud83d\\ud83d"', "surrogates not allowed"),
     ],
 )
-def test_what_is_no_json_is_told(body: bytes, why: str) -> None:
+def test_http_body_that_is_no_json_is_refused(body: bytes, why: str) -> None:
     with pytest.raises(ValueError, match=f"the body is not JSON: .*{why}"):
         json_of(body)
 

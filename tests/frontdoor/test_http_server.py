@@ -135,7 +135,7 @@ def test_a_stream_comes_in_pieces() -> None:
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n", b"400"),
     ],
 )
-def test_what_is_no_request_is_answered_and_cut(sent: bytes, status: bytes) -> None:
+def test_http_server_answers_and_cuts_what_is_no_request(sent: bytes, status: bytes) -> None:
     assert answers(echo, sent).startswith(b"HTTP/1.1 %s " % status)
 
 

@@ -32,7 +32,7 @@ def test_an_http_thread_answers_from_start_to_close(host: str) -> None:
         connection.connect()
 
 
-def test_what_keeps_it_from_starting_is_raised() -> None:
+def test_http_thread_raises_what_keeps_it_from_starting() -> None:
     def broken() -> Any:
         raise RuntimeError("no application")
 

@@ -21,7 +21,7 @@ def broker() -> Iterator[KafkaBroker]:
         yield started
 
 
-def test_what_is_as_expected_passes(broker: KafkaBroker) -> None:
+def test_assert_records_passes_as_expected(broker: KafkaBroker) -> None:
     matchers.assert_records(broker, "orders", ["one", b"two"], keys=["a", None])
     matchers.assert_records(broker, "orders", ["two", "one"], in_order=False)
     matchers.assert_records(broker, "orders", ["two", "pending"], partition=1, isolation="read_uncommitted")
@@ -64,7 +64,7 @@ def test_what_is_as_expected_passes(broker: KafkaBroker) -> None:
         ),
     ],
 )
-def test_what_is_not_says_what_differs(broker: KafkaBroker, check: Callable[[KafkaBroker], None], text: str) -> None:
+def test_assert_records_says_what_differs(broker: KafkaBroker, check: Callable[[KafkaBroker], None], text: str) -> None:
     with pytest.raises(AssertionError, match=re.escape(text)):
         check(broker)
 

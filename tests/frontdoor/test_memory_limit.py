@@ -76,7 +76,7 @@ class Stream:
 
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
-def test_what_has_no_room_is_in_a_file() -> None:
+def test_memory_limit_moves_records_to_a_file() -> None:
     broker = Odradek({"odradek.memory.bytes": str(16 * MB)})
     try:
         stream = Stream(broker.port)

@@ -34,7 +34,7 @@ def test_relies(kafka_broker):
 """
 
 
-def test_without_the_option_nothing_is_said(pytester: pytest.Pytester) -> None:
+def test_pytest_without_strict_says_nothing(pytester: pytest.Pytester) -> None:
     run(pytester, RELIES).assert_outcomes(passed=1)
 
 

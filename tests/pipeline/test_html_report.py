@@ -104,7 +104,7 @@ def test_a_part_with_nothing_in_it_says_so(tmp_path: Path) -> None:
     assert page.texts["p"] == ["none", "all has been handled", "none"]
 
 
-def test_what_is_missing_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_html_report_tells_a_missing_package_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_report(None)
     monkeypatch.setitem(sys.modules, "plotly", None)
     with pytest.raises(PipelineUnavailable, match="needs plotly for a report"):
@@ -118,7 +118,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         check_report(str(tmp_path / "absent" / "r.html"))
 
 
-def test_what_cannot_be_written_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_html_report_tells_an_unwritable_file_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("plotly")
     with pytest.raises(ValueError, match=f"the report {tmp_path} would replace something that is not a file"):
         check_report(str(tmp_path))

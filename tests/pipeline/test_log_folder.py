@@ -176,7 +176,7 @@ def test_small_parts_are_packed_in_their_order(golden_log_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".log", ".index"])
-def test_what_is_no_file_is_refused(tmp_path: Path, suffix: str) -> None:
+def test_log_folder_refuses_what_is_no_file(tmp_path: Path, suffix: str) -> None:
     (tmp_path / f"{0:020d}.log").touch()
     path = tmp_path / f"{0:020d}{suffix}"
     path.unlink(missing_ok=True)

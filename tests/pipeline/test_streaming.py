@@ -92,7 +92,7 @@ def test_a_query_that_ends_by_itself_was_not_stopped() -> None:
     assert query.stops == 0
 
 
-def test_what_ends_a_query_is_raised() -> None:
+def test_stream_raises_what_ends_its_query() -> None:
     def fail(query: Query) -> None:
         raise RuntimeError("the topic is gone")
 

@@ -151,7 +151,7 @@ def test_codec_of_an_unknown_number_is_refused() -> None:
         (Codec.ZSTD, b"\0", False),
     ],
 )
-def test_what_follows_the_data_is_taken_as_a_real_broker_takes_it(codec: Codec, tail: bytes, read: bool) -> None:
+def test_decompress_takes_trailing_bytes_as_kafka_does(codec: Codec, tail: bytes, read: bool) -> None:
     """Observed: which produce requests with bytes behind the compressed records Kafka accepts."""
     packed = compress(codec, b"records" * 20) + tail
     if read:

@@ -63,7 +63,7 @@ def test_pattern_matches_whole_texts(pattern: str, matching: str, other: str | N
         r"a\Z",
     ],
 )
-def test_what_re2_does_not_know_is_refused(pattern: str) -> None:
+def test_pattern_that_re2_does_not_know_is_refused(pattern: str) -> None:
     pytest.importorskip("re2")
     with pytest.raises(PatternError):
         compile_pattern(pattern)

@@ -77,7 +77,7 @@ def test_build_and_parse_are_inverse(data: list[tuple[object, ...]], codec: Code
 
 @given(rows, st.sampled_from(Codec))
 @settings(max_examples=examples(60))
-def test_another_implementation_reads_what_is_built(data: list[tuple[object, ...]], codec: Codec) -> None:
+def test_record_batch_is_read_by_another_implementation(data: list[tuple[object, ...]], codec: Codec) -> None:
     records = [Record(i, *row) for i, row in enumerate(data)]  # type: ignore[arg-type]
     theirs = DefaultRecordBatch(bytearray(build_batch(records, codec=codec)))
     assert theirs.validate_crc()
@@ -87,7 +87,7 @@ def test_another_implementation_reads_what_is_built(data: list[tuple[object, ...
 
 @given(rows, st.sampled_from(Codec))
 @settings(max_examples=examples(60))
-def test_what_another_implementation_builds_is_read(data: list[tuple[object, ...]], codec: Codec) -> None:
+def test_record_batch_of_another_implementation_is_read(data: list[tuple[object, ...]], codec: Codec) -> None:
     builder = DefaultRecordBatchBuilder(2, int(codec), 0, -1, -1, -1, 1 << 20)
     for i, (timestamp, key, value, names) in enumerate(data):
         builder.append(i, timestamp, key, value, list(names))  # type: ignore[call-overload]
@@ -96,7 +96,7 @@ def test_what_another_implementation_builds_is_read(data: list[tuple[object, ...
     assert [tuple(r) for r in batch.records()] == [(i, *row) for i, row in enumerate(data)]
 
 
-def test_what_a_real_broker_stored_is_read() -> None:
+def test_record_batches_that_kafka_stored_are_read() -> None:
     """Batches that Kafka itself wrote, in every codec, decode and build again to the same bytes where it is ours."""
     with gzip.open(VECTORS / "produce_batches.jsonl.gz", "rt") as lines:
         stored = [bytes.fromhex(row["stored"]) for row in map(json.loads, lines) if row["stored"]]

@@ -98,7 +98,7 @@ def test_checkpoint_file_that_is_malformed_is_refused(data: bytes, message: str)
         (b"version=1\nnode.id=1\ncluster.id=\\u12", "Malformed"),
     ],
 )
-def test_what_is_no_meta_properties(data: bytes, message: str) -> None:
+def test_meta_properties_that_are_malformed_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(CheckpointFormatError, match=message):
         parse_meta_properties(data)
 
@@ -110,7 +110,7 @@ def test_meta_properties_are_java_properties() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"version: 0\n", b"version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"])
-def test_what_is_no_partition_metadata(data: bytes) -> None:
+def test_partition_metadata_that_is_malformed_is_refused(data: bytes) -> None:
     with pytest.raises(CheckpointFormatError, match=r"not a partition\.metadata file of version 0"):
         parse_partition_metadata(data)
 

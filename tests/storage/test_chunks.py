@@ -22,7 +22,7 @@ from tests.storage.chunk_stores import KB, MB, as_stored, filled, in_files, size
 linux = pytest.mark.skipif(sys.platform != "linux", reason="files are sent by descriptor on Linux")
 
 
-def test_small_logs_need_no_file() -> None:
+def test_chunk_pool_keeps_small_logs_in_memory() -> None:
     pool = ChunkPool()
     stores = [filled(pool, [100] * 1000)[0] for _ in range(20)]
     assert all(not in_files(store) for store in stores)
@@ -31,7 +31,7 @@ def test_small_logs_need_no_file() -> None:
 
 
 @pytest.mark.parametrize("size", [300, 10 * KB, 100 * KB, 5 * MB])
-def test_what_is_full_goes_to_a_file_when_memory_is(size: int) -> None:
+def test_chunk_pool_moves_full_chunks_to_a_file_when_memory_is_full(size: int) -> None:
     pool = ChunkPool(MB)
     store, model = filled(pool, [size] * (10 * MB // size))
     store.seal()
@@ -68,7 +68,7 @@ def test_chunk_pool_moves_the_oldest_to_files_first() -> None:
 
 
 @pytest.mark.long
-def test_without_a_limit_nothing_moves() -> None:
+def test_chunk_pool_without_a_limit_moves_nothing() -> None:
     pool = ChunkPool(-1)
     stores = [filled(pool, [100 * KB] * 300) for _ in range(5)]
     assert not pool.leaving
@@ -191,7 +191,7 @@ def test_bytes_under_way_stay_as_they_are() -> None:
 
 
 @pytest.mark.long
-def test_another_thread_reads_what_is_moving() -> None:
+def test_chunk_pool_lets_other_threads_read_what_moves() -> None:
     pool = ChunkPool(2 * MB)
     store, model = filled(pool, [700] * 3000)
     twin = store.shared(store.size, ChunkPool())

@@ -81,7 +81,7 @@ def test_compaction_leaves_the_active_segment() -> None:
     assert len(records(log)) == 5
 
 
-def test_nothing_is_compacted_without_the_policy() -> None:
+def test_compaction_leaves_logs_without_the_policy() -> None:
     log = make_log()
     put(log)
     put(log)

@@ -106,7 +106,7 @@ def test_a_clean_restart_keeps_everything(tmp_path: Path) -> None:
     assert put(log, producer=(7, 0, 50)).base_offset == 50
 
 
-def test_what_was_appended_survives_the_death_of_the_process(tmp_path: Path) -> None:
+def test_disk_log_survives_the_death_of_the_process(tmp_path: Path) -> None:
     backend = open_backend(tmp_path)
     log = open_log(backend)
     for i in range(50):
@@ -339,7 +339,7 @@ def test_a_failed_sync_is_reported_and_tried_again(tmp_path: Path) -> None:
     assert log.begin_sync() is None
 
 
-def test_two_brokers_cannot_share_a_directory(tmp_path: Path) -> None:
+def test_disk_backend_locks_its_directory(tmp_path: Path) -> None:
     backend = open_backend(tmp_path)
     with pytest.raises(StorageError, match="another broker"):
         open_backend(tmp_path)

@@ -66,7 +66,7 @@ def test_all_files_go_to_another_name_and_work_on(tmp_path: Path) -> None:
     assert names(tmp_path) == set()
 
 
-def test_it_is_open_as_long_as_a_slice_of_it_is_there(tmp_path: Path) -> None:
+def test_segment_file_is_open_while_a_slice_of_it_is_held(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"0123456789" * 10)
     fs = FaultyFileSystem()
@@ -116,7 +116,7 @@ def test_tails_have_one_limit_together_and_the_one_that_grew_least_recently_goes
     assert fs.tails.sum == 0
 
 
-def test_what_is_appended_is_in_the_file_at_once(path: Path) -> None:
+def test_segment_append_is_in_the_file_at_once(path: Path) -> None:
     store = DiskBatchStore(FaultyFileSystem(), path, 0)
     first = store.append(batch(b"a"), 7, 3)
     second = store.append(batch(b"b"), 8, 3)

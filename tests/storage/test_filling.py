@@ -5,7 +5,7 @@ import pytest
 from odradek.storage.filling import Filling
 
 
-def test_what_is_written_is_in_the_buffer() -> None:
+def test_filling_writes_into_its_buffer() -> None:
     buffer = bytearray(8)
     filling = Filling(buffer)
     assert (filling.capacity, filling.fill) == (8, 0)
@@ -13,7 +13,7 @@ def test_what_is_written_is_in_the_buffer() -> None:
     assert buffer == b"abc\0\0\0\0\0"
 
 
-def test_nothing_fits_into_one_that_has_ended() -> None:
+def test_filling_that_has_ended_takes_nothing() -> None:
     filling = Filling(bytearray(8))
     filling.fill = 3
     filling.end()

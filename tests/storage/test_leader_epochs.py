@@ -17,7 +17,7 @@ def test_end_offsets_of_leader_epochs_are_found(epoch: int, expected: tuple[int,
     assert LeaderEpochs(EPOCHS).end_offset_for(epoch, 33) == expected
 
 
-def test_nothing_is_known_without_epochs() -> None:
+def test_leader_epochs_that_are_empty_know_nothing() -> None:
     assert LeaderEpochs().end_offset_for(0, 5) == (-1, -1)
     assert LeaderEpochs().epoch_for_offset(3) == -1
 

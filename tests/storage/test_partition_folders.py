@@ -88,7 +88,7 @@ def test_a_copy_is_what_the_log_is(backend: DiskBackend, tmp_path: Path) -> None
     assert seen(log) == before
 
 
-def test_what_one_does_the_other_does_not_see(backend: DiskBackend, tmp_path: Path) -> None:
+def test_partition_folders_are_independent(backend: DiskBackend, tmp_path: Path) -> None:
     log = filled(backend)
     copy = copy_of(log, backend, tmp_path / "copy")
     before = seen(copy)
@@ -205,7 +205,7 @@ def test_an_old_folder_that_cannot_go_undoes_the_move(tmp_path: Path) -> None:
     assert PartitionLog(*KEY, LogConfig(), source).log_end_offset == 2
 
 
-def test_nothing_is_moved_over_another_folder(tmp_path: Path) -> None:
+def test_partition_folder_is_not_moved_over_another(tmp_path: Path) -> None:
     source, target = directories(tmp_path, FaultyFileSystem())
     write(source)
     write(target)

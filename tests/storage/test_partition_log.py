@@ -81,7 +81,7 @@ def test_a_read_of_a_log_keeps_its_limits() -> None:
     assert log.read(7, max_bytes=1 << 20, up_to_offset=5) == ([], 0)
 
 
-def test_what_is_sent_is_cut_at_the_limit() -> None:
+def test_log_read_is_cut_at_its_limit() -> None:
     log = make_log()
     for i in range(10):
         put(log, (b"k", b"%d" % i))
@@ -219,7 +219,7 @@ def test_a_marker_without_data_is_no_aborted_transaction() -> None:
     assert log.last_stable_offset == 1
 
 
-def test_what_a_marker_is_refused_for() -> None:
+def test_log_refuses_wrong_transaction_markers() -> None:
     log = make_log()
     put(log, producer=(1, 5, 0), transactional=True)
     with pytest.raises(KafkaError) as caught:

@@ -138,7 +138,7 @@ def test_nothing_is_waited_for_of_an_epoch_below_that_of_the_log() -> None:
     assert verified(states, 4, 1)
 
 
-def test_what_a_producer_supports_is_what_it_began_with() -> None:
+def test_producer_state_keeps_the_support_of_the_transactions_begin() -> None:
     states = ProducerStates("t-0")
     states.begin_verification(1, 0, 5, NOW, supports_epoch_bump=False)
     states.begin_verification(1, 0, 5, NOW, supports_epoch_bump=True)
@@ -146,7 +146,7 @@ def test_what_a_producer_supports_is_what_it_began_with() -> None:
 
 
 @pytest.mark.parametrize(("transactional", "ends"), [(True, True), (False, False)])
-def test_only_a_transactional_batch_ends_a_verification(transactional: bool, ends: bool) -> None:
+def test_verification_ends_with_a_transactional_batch_only(transactional: bool, ends: bool) -> None:
     states = ProducerStates("t-0")
     states.begin_verification(1, 0, 0, NOW, supports_epoch_bump=False)
     states.data_appended(1, 0, BatchMetadata(0, 0, 0, 0, NOW), transactional=transactional)

@@ -25,7 +25,7 @@ def filled(**config: Any) -> PartitionLog:
     return log
 
 
-def test_nothing_goes_without_a_reason() -> None:
+def test_retention_deletes_nothing_without_a_reason() -> None:
     log = filled()
     assert apply_retention(log, NOW + DAY) == 0
     assert apply_retention(log, NOW + 8 * DAY) == 3  # the default of a week
@@ -90,7 +90,7 @@ def test_a_compacted_log_loses_nothing_to_time() -> None:
     assert apply_retention(log, NOW + DAY) == 3
 
 
-def test_what_is_not_replicated_stays() -> None:
+def test_retention_keeps_what_is_not_replicated() -> None:
     log = filled(retention_ms=1)
     log.high_watermark = 5
     assert apply_retention(log, NOW + DAY) == 1
@@ -144,7 +144,7 @@ def test_closed_segments_are_copied() -> None:
     assert offsets(log) == (0, 0, 11)
 
 
-def test_nothing_is_copied_behind_an_open_transaction() -> None:
+def test_tiering_copies_nothing_behind_an_open_transaction() -> None:
     log = make_log(segment_bytes=300, remote_storage_enable=True)
     put(log)
     put(log, producer=(7, 0, 0), transactional=True)
@@ -157,7 +157,7 @@ def test_nothing_is_copied_behind_an_open_transaction() -> None:
     assert log.tier == Tier(0, log.active.base_offset - 1)
 
 
-def test_nothing_is_copied_that_is_not_committed() -> None:
+def test_tiering_copies_nothing_that_is_not_committed() -> None:
     log = tiered()
     log.hold_high_watermark(5)
     configure(log)
@@ -246,7 +246,7 @@ def test_deleted_records_move_both_starts() -> None:
     assert offsets(log) == (10, 10, 7)
 
 
-def test_who_stops_tiering_loses_what_is_tiered() -> None:
+def test_tiering_that_stops_loses_what_was_tiered() -> None:
     log = tiered(local_retention_bytes=0)
     copy_to_tier(log)
     apply_retention(log, NOW)

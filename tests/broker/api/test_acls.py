@@ -65,7 +65,7 @@ def test_entries_are_made_shown_and_deleted(version: int) -> None:
 
 
 @VERSIONS
-def test_without_an_authorizer_there_are_none(version: int) -> None:
+def test_acl_requests_without_an_authorizer_are_refused(version: int) -> None:
     cluster = Cluster()
     shown = ask(cluster, everything(), version)
     text = "No Authorizer is configured on the broker"

@@ -150,7 +150,7 @@ def test_a_resource_named_twice_is_refused_in_both_apis() -> None:
     assert described(cluster, TOPIC, "a", ["retention.ms"]).configs[0].value == "604800000"
 
 
-def test_one_refused_resource_does_not_hinder_the_others() -> None:
+def test_alter_configs_refuses_one_resource_and_changes_the_others() -> None:
     cluster = Cluster()
     cluster.create_topic("a")
     resources = [
@@ -171,7 +171,7 @@ def test_one_refused_resource_does_not_hinder_the_others() -> None:
         (BROKER, "1", "min.insync.replicas", None),
     ],
 )
-def test_who_may_not_change_the_cluster_is_told_so_before_the_controller_looks(
+def test_alter_configs_without_the_right_is_refused_before_the_values_are_checked(
     kind: int, name: str, key: str, text: str | None
 ) -> None:
     resource = incremental.AlterConfigsResource(kind, name, [incremental.AlterableConfig(key, 0, "8")])
@@ -220,7 +220,7 @@ def test_each_node_describes_its_own_values() -> None:
 # -- What a node's place in the cluster says of its configs.
 
 
-def test_describe_configs_of_a_node_without_configs_tells_its_own_listeners_and_roles() -> None:
+def test_own_configs_of_a_node_without_configs_name_its_id_listeners_and_roles() -> None:
     cluster = Cluster(nodes=2)
     cluster.nodes[2].first.port = 9093
     assert own_configs(cluster.nodes[2]) == {

@@ -104,14 +104,14 @@ def test_deleted_topics_are_left_out_of_descriptions(talk: Talk) -> None:
     assert [member.assignment.topic_partitions for member in group.members] == [[]]
 
 
-def test_nothing_is_served_while_the_feature_is_off(talk: Talk) -> None:
+def test_consumer_group_apis_are_refused_while_group_version_is_0(talk: Talk) -> None:
     talk.ask(UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("group.version", 0, False, 2)]))
     assert talk.ask(joining()).error_code == ErrorCode.UNSUPPORTED_VERSION
     (group,) = talk.ask(ConsumerGroupDescribeRequest(["g"])).groups
     assert group.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_nothing_is_served_while_the_broker_does_not_offer_the_protocol() -> None:
+def test_consumer_group_apis_are_refused_where_the_protocol_is_not_offered() -> None:
     with KafkaBroker(config={"group.coordinator.rebalance.protocols": "classic,streams"}) as broker:
         talk = Talk(broker)
         assert talk.ask(joining()).error_code == ErrorCode.UNSUPPORTED_VERSION

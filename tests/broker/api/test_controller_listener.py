@@ -61,7 +61,7 @@ def ask(broker: KafkaBroker, node_id: int, request: Any, version: int | None = N
         return client.receive(request, chosen, client.send(request, chosen))
 
 
-def test_only_what_controllers_serve_is_listed(broker: KafkaBroker) -> None:
+def test_api_versions_at_a_controller_lists_what_controllers_serve(broker: KafkaBroker) -> None:
     told = ask(broker, LEADER, ApiVersionsRequest("x", "1"))
     listed = {each.api_key: (each.min_version, each.max_version) for each in told.api_keys}
     assert listed == SERVED_BY_CONTROLLERS.advertised()
@@ -71,7 +71,7 @@ def test_only_what_controllers_serve_is_listed(broker: KafkaBroker) -> None:
         ask(broker, LEADER, MetadataRequest(None))
 
 
-def test_one_client_hears_of_controllers_and_brokers_what_each_serves(broker: KafkaBroker) -> None:
+def test_api_versions_of_controllers_and_brokers_differ(broker: KafkaBroker) -> None:
     listed = {
         node_id: {each.api_key for each in ask(broker, node_id, ApiVersionsRequest("x", "1")).api_keys}
         for node_id in (LEADER, BROKER, LEADER)
@@ -217,7 +217,7 @@ def test_only_the_active_controller_changes_metadata(broker: KafkaBroker) -> Non
     assert (answer.error_code, answer.error_message) == (code, "This is not the correct controller for this cluster.")
 
 
-def test_apis_that_every_controller_answers_are_not_forwarded(broker: KafkaBroker) -> None:
+def test_controllers_answer_reassignments_acls_and_tokens_themselves(broker: KafkaBroker) -> None:
     for node_id in (LEADER, FOLLOWER):
         assert ask(broker, node_id, ListPartitionReassignmentsRequest()).error_code == 0
         acls = ask(broker, node_id, DescribeAclsRequest(1, None, 3, None, None, 1, 1))
@@ -267,7 +267,7 @@ def test_a_node_of_both_roles_has_both_listeners() -> None:
         assert told.cluster_id == broker.cluster.cluster_id
 
 
-def test_who_comes_to_a_controller_logs_in_and_needs_rights() -> None:
+def test_controller_listener_asks_for_log_in_and_rights() -> None:
     module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
     config = {
         **CONFIG,

@@ -32,7 +32,7 @@ from tests.scenarios.sasl_broker import LISTENERS, sasl_properties
 @pytest.mark.parametrize(
     ("request_", "versions"), [(SaslHandshakeRequest("PLAIN"), 2), (SaslAuthenticateRequest(b"\0a\0b"), 3)]
 )
-def test_on_a_plain_listener_they_are_refused_and_the_connection_goes_on(request_: Any, versions: int) -> None:
+def test_delegation_token_apis_on_a_plain_listener_are_refused(request_: Any, versions: int) -> None:
     with KafkaBroker() as broker, WireClient.at(broker.bootstrap_servers) as client:
         for version in range(versions):
             assert client.request(request_, version).error_code == ErrorCode.ILLEGAL_SASL_STATE
@@ -40,7 +40,7 @@ def test_on_a_plain_listener_they_are_refused_and_the_connection_goes_on(request
         assert broker.bugs == []
 
 
-def test_who_asks_for_all_users_without_the_right_is_answered() -> None:
+def test_describe_scram_of_all_users_without_the_right_is_answered() -> None:
     """A real Kafka fails on this refusal, and never answers: see DIFFERENCES.md."""
     answer = ask(Cluster(config=SECURED), DescribeUserScramCredentialsRequest(None), principal=Principal("User", "ann"))
     assert (answer.error_code, answer.results) == (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, [])
@@ -80,7 +80,7 @@ def test_expired_tokens_go_when_they_are_looked_for(broker: KafkaBroker) -> None
     talk.close()
 
 
-def test_without_a_key_there_are_no_tokens() -> None:
+def test_delegation_tokens_are_refused_without_a_secret_key() -> None:
     config = sasl_properties(dict.fromkeys(LISTENERS, 0))
     del config["delegation.token.secret.key"]
     with KafkaBroker(config=config) as broker:

@@ -45,7 +45,7 @@ def test_of_a_partition_named_twice_the_last_counts(plane: DataPlane) -> None:
     assert [(each.error_code, each.low_watermark) for each in response.topics[0].partitions] == [(0, 2)]
 
 
-def test_what_was_deleted_cannot_be_fetched(plane: DataPlane) -> None:
+def test_delete_records_makes_records_unfetchable(plane: DataPlane) -> None:
     delete(plane, 3)
     assert partitions_of(plane.fetch({"a": 2}))[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert partitions_of(plane.fetch({"a": 3}))[0].log_start_offset == 3
@@ -63,7 +63,7 @@ def test_delete_records_is_refused_with_kafkas_errors(plane: DataPlane) -> None:
     assert delete(plane, 0, topic="__consumer_offsets") == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
 
 
-def test_only_the_leader_deletes() -> None:
+def test_delete_records_is_refused_by_other_nodes_than_the_leader() -> None:
     plane = DataPlane(nodes=2)
     plane.cluster.create_topic("r", assignments={0: [2]})
     assert delete(plane, 0, topic="r", node=1) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
@@ -108,7 +108,7 @@ def test_the_answer_waits_for_a_follower_that_is_cut_off(three: Trio3) -> None:
 
 
 @pytest.mark.usefixtures("records")
-def test_after_the_time_out_the_low_watermark_is_the_one_before(three: Trio3) -> None:
+def test_delete_records_that_times_out_tells_the_low_watermark_before(three: Trio3) -> None:
     three.broker.cut(*sorted((three.leader, three.followers[0])))
     receive = delete_at_leader(three, -1, timeout_ms=500)
     log_starts(three, 3)
@@ -133,7 +133,7 @@ def test_a_follower_out_of_sync_is_waited_for_until_its_node_is_fenced(three: Tr
 
 
 @pytest.mark.usefixtures("records")
-def test_another_leader_ends_the_wait(three: Trio3) -> None:
+def test_delete_records_stops_waiting_when_the_leader_moves(three: Trio3) -> None:
     leader, follower = three.leader, three.followers[0]
     three.broker.cut(leader, follower)
     waiting = delete_at_leader(three, 2)

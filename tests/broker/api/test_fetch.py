@@ -62,7 +62,7 @@ def test_a_consumer_in_the_leaders_rack_or_in_none_stays(partition: Partition) -
     assert closest_replica(partition, "z", 0, RACKS) is None
 
 
-def test_of_equals_the_highest_number_is_taken(partition: Partition) -> None:
+def test_closest_replica_of_equals_is_the_highest_number(partition: Partition) -> None:
     assert closest_replica(partition, "b", 0, RACKS) == 3
 
 
@@ -78,7 +78,7 @@ def test_a_replica_has_to_have_the_offset(partition: Partition) -> None:
     assert closest_replica(partition, "b", 2, RACKS) == 3
 
 
-def test_who_has_most_is_taken_and_has_to_be_in_sync(five_nodes: Cluster, partition: Partition) -> None:
+def test_closest_replica_is_in_sync_and_has_most_records(five_nodes: Cluster, partition: Partition) -> None:
     five_nodes.replicator.hold(partition, 3, Lag(records=2))
     for _ in range(3):
         partition.append(build_batch([Record(0, 1, None, b"v")]), now_ms=1)
@@ -157,7 +157,7 @@ def test_the_leader_names_the_replica_in_the_consumers_rack(cluster: Cluster, ve
 
 
 @pytest.mark.parametrize("rack", ["a", "zz", ""])
-def test_without_a_closer_replica_the_leader_serves(cluster: Cluster, rack: str) -> None:
+def test_fetch_is_served_by_the_leader_without_a_closer_replica(cluster: Cluster, rack: str) -> None:
     data = fetch(cluster, 1, 0, rack=rack)
     assert (data.preferred_read_replica, len(data.records) > 0) == (-1, True)
 
@@ -166,7 +166,7 @@ def test_a_consumer_that_waits_is_sent_on_at_once(cluster: Cluster) -> None:
     assert fetch(cluster, 1, 5, rack="b", wait=60_000).preferred_read_replica == 2
 
 
-def test_what_the_leader_checks_before_it_sends_a_consumer_on(cluster: Cluster) -> None:
+def test_fetch_is_checked_before_a_consumer_is_sent_to_a_follower(cluster: Cluster) -> None:
     assert error(fetch(cluster, 1, 99, rack="b")) == "OFFSET_OUT_OF_RANGE"
     assert error(fetch(cluster, 1, 0, rack="b", epoch=9)) == "UNKNOWN_LEADER_EPOCH"
     assert fetch(cluster, 1, 0, rack="b", last=7).preferred_read_replica == 2
@@ -185,7 +185,7 @@ def test_a_node_without_a_replica_knows_nothing(cluster: Cluster, epoch: int) ->
     assert error(fetch(cluster, 4, 0, epoch=epoch)) == "NOT_LEADER_OR_FOLLOWER"
 
 
-def test_without_a_selector_nobody_is_sent_on() -> None:
+def test_fetch_names_no_preferred_replica_without_a_selector() -> None:
     plain = Cluster(nodes=3, config={"broker.rack": "a,b,c"})
     plain.create_topic("t", assignments={0: [1, 2, 3]})
     assert fetch(plain, 1, 0, rack="b").preferred_read_replica == -1
@@ -204,7 +204,7 @@ def test_an_incremental_fetch_is_sent_on_when_a_replica_comes_close(cluster: Clu
     assert ask(cluster, again, 12).responses[0].partitions[0].preferred_read_replica == 2
 
 
-def test_without_a_leader_a_follower_serves_what_it_has(cluster: Cluster) -> None:
+def test_fetch_from_a_follower_without_a_leader_is_served(cluster: Cluster) -> None:
     partition = partition_of(cluster)
     for node in (2, 3):
         cluster.replicator.hold(partition, node, NOTHING)
@@ -244,7 +244,7 @@ def test_a_follower_without_records_knows_no_epoch(cluster: Cluster) -> None:
     assert errors == {1: "NONE", 2: "OFFSET_OUT_OF_RANGE"}
 
 
-def test_before_the_log_there_is_nothing_to_compare(cluster: Cluster) -> None:
+def test_fetch_with_a_last_epoch_before_the_log_start_is_out_of_range(cluster: Cluster) -> None:
     partition_of(cluster).delete_records(3)
     assert error(fetch(cluster, 1, 2, last=0)) == "OFFSET_OUT_OF_RANGE"
 
@@ -269,7 +269,9 @@ def test_fetch_of_a_follower_is_served_up_to_the_log_end(cluster: Cluster) -> No
         (2, 2, -1, "NOT_LEADER_OR_FOLLOWER"),
     ],
 )
-def test_who_is_no_follower_is_refused(cluster: Cluster, node: int, replica: int, epoch: int, code: str) -> None:
+def test_fetch_of_a_node_that_is_no_follower_is_refused(
+    cluster: Cluster, node: int, replica: int, epoch: int, code: str
+) -> None:
     assert error(fetch(cluster, node, 0, replica=replica, epoch=epoch)) == code
 
 
@@ -516,7 +518,7 @@ def test_fetch_in_another_leader_epoch_is_refused(filled_plane: DataPlane) -> No
     assert one(filled_plane.fetch({"a": 0}, current_leader_epoch=0, version=15)).current_leader.leader_id == -1
 
 
-def test_another_node_names_the_leader() -> None:
+def test_fetch_from_another_node_names_the_leader() -> None:
     filled_plane = DataPlane(nodes=3)
     filled_plane.cluster.create_topic("r", assignments={0: [3, 1]})
     filled_plane.cluster.nodes[3].first.port = 7777
@@ -692,7 +694,7 @@ def test_a_session_by_id_remembers_the_name_of_a_topic_that_goes(filled_plane: D
     assert (anew.error_code, anew.aborted_transactions) == (ErrorCode.INCONSISTENT_TOPIC_ID, None)
 
 
-def test_without_slots_there_is_no_session() -> None:
+def test_fetch_opens_no_session_without_slots() -> None:
     filled_plane = DataPlane(topics={"a": 1}, config={"max.incremental.fetch.session.cache.slots": "0"})
     filled_plane.produce("a", 1)
     response = filled_plane.fetch({"a": 0}, session=(0, 0))
@@ -1043,7 +1045,7 @@ def codes(answer: Any) -> list[tuple[str, int]]:
     return [(topic.topic, part.error_code) for topic in answer.responses for part in topic.partitions]
 
 
-def test_what_is_denied_comes_behind_the_rest(guarded_cluster: Cluster) -> None:
+def test_fetch_answers_denied_topics_behind_the_rest(guarded_cluster: Cluster) -> None:
     answer = ask(guarded_cluster, guarded_request("theirs", "none", "mine"), 12, principal=ALICE)
     assert codes(answer) == [("mine", 0), ("theirs", DENIED), ("none", DENIED)]
     (denied,) = answer.responses[1].partitions

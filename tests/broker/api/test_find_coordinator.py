@@ -74,7 +74,7 @@ def test_coordinators_are_spread_over_the_nodes_and_move_with_their_partition() 
     assert all(moved[key] == (node, ErrorCode.NONE) for key, node in found.items() if node != 2)
 
 
-def test_without_a_live_replica_there_is_no_coordinator() -> None:
+def test_find_coordinator_without_a_live_replica_finds_none() -> None:
     plane = DataPlane(nodes=2, config={"offsets.topic.replication.factor": "1"})
     keys = [f"group-{i}" for i in range(20)]
     asked = FindCoordinatorRequest(key_type=0, coordinator_keys=keys)

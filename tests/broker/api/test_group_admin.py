@@ -100,7 +100,7 @@ def test_a_coordinator_that_loads_says_so(plane: Plane) -> None:
     assert plane.listed() == []
 
 
-def test_nothing_is_asked_before_there_is_a_topic() -> None:
+def test_group_admin_apis_before_the_offsets_topic_exists() -> None:
     plane = DataPlane()
     assert plane.call(ListGroupsRequest()).groups == []
     assert plane.call(DescribeGroupsRequest(["g"])).groups[0].error_code == ErrorCode.NOT_COORDINATOR

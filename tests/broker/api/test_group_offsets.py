@@ -50,7 +50,7 @@ def commit(plane: DataPlane, *topics: tuple[str, list[int]], version: int = 9, n
     return [(t.name, [(p.partition_index, p.error_code) for p in t.partitions]) for t in response.topics]
 
 
-def test_what_does_not_exist_has_its_own_error_and_the_rest_is_stored(plane: DataPlane) -> None:
+def test_offset_commit_refuses_unknown_partitions_and_stores_the_rest(plane: DataPlane) -> None:
     assert commit(plane, ("t", [0, 5, 1, -1]), ("nope", [0])) == [
         ("t", [(5, E.UNKNOWN_TOPIC_OR_PARTITION), (-1, E.UNKNOWN_TOPIC_OR_PARTITION), (0, E.NONE), (1, E.NONE)]),
         ("nope", [(0, E.UNKNOWN_TOPIC_OR_PARTITION)]),
@@ -87,7 +87,7 @@ def test_offsets_of_a_topic_that_is_gone_are_not_named_by_id(plane: DataPlane) -
     assert [topic.topic_id for topic in by_id] == [plane.cluster.topics.get(place[0]).topic_id]  # type: ignore[union-attr]
 
 
-def test_everything_is_listed_in_the_order_of_the_first_commits(plane: DataPlane) -> None:
+def test_offset_fetch_of_all_lists_in_the_order_of_the_first_commits(plane: DataPlane) -> None:
     """Kafka lists partitions 0 and 1 in this order, whichever was committed first."""
     commit(plane, ("t", [1]))
     commit(plane, ("t", [0]))

@@ -38,7 +38,7 @@ def keyed(*topics: Topic) -> list[tuple[Hashable, Topic]]:
     return [(topic.name, topic) for topic in topics]
 
 
-def test_without_a_refusal_the_coordinators_answers_stand_as_they_are() -> None:
+def test_group_requests_without_a_refusal_keep_the_coordinators_answer() -> None:
     accepted = [Topic("a", [0]), Topic("a", [1])]
     assert merged([], keyed(*accepted)) == accepted
 

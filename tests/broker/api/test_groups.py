@@ -62,7 +62,7 @@ def test_an_old_version_tells_a_refusal_with_an_empty_protocol(plane: DataPlane)
         assert (answer.error_code, answer.protocol_name) == (ErrorCode.NOT_COORDINATOR, "")
 
 
-def test_what_the_coordinator_refuses_is_told_without_a_member_id(plane: DataPlane) -> None:
+def test_join_group_refused_by_the_coordinator_tells_no_member_id(plane: DataPlane) -> None:
     """As Kafka's own ConsumerProtocolMigrationTest has it; what is wrong before that is told with the member's id."""
     plane.cluster.groups.shard_for("g").close()
     refused = joined(plane, 9, member_id="m")

@@ -298,11 +298,11 @@ def test_a_new_leader_that_is_behind_its_own_epoch_does_not_tell_the_end(
 
 
 @pytest.mark.parametrize("replica", [-2, 0, 2, 77])
-def test_others_than_consumers_are_told_where_the_log_ends(behind: Cluster, replica: int) -> None:
+def test_list_offsets_of_replicas_tells_the_log_end(behind: Cluster, replica: int) -> None:
     assert listed(behind, -1, replica=replica) == ("NONE", 5)
 
 
-def test_who_debugs_a_replica_may_ask_any(behind: Cluster) -> None:
+def test_list_offsets_for_debugging_is_answered_by_any_replica(behind: Cluster) -> None:
     assert listed(behind, -1, node=3, replica=-2) == ("NONE", 3)
     assert listed(behind, -1, node=3, replica=2) == ("NOT_LEADER_OR_FOLLOWER", -1)
     assert listed(behind, -1, node=3) == ("NOT_LEADER_OR_FOLLOWER", -1)

@@ -89,7 +89,7 @@ def test_a_controller_that_is_a_broker_is_told() -> None:
     assert told_controller(asked(cluster, 2)) == 2
 
 
-def test_of_separate_controllers_a_broker_that_is_up_is_told() -> None:
+def test_told_controller_is_a_live_broker_where_controllers_are_separate() -> None:
     cluster = Cluster(nodes=2, config=SEPARATE)
     assert told_controller(asked(cluster, 2)) == 1
     set_node_up(cluster, 1, False)
@@ -132,7 +132,9 @@ def codes(answer: Any) -> set[int]:
     ],
     ids=lambda request: type(request).__name__,
 )
-def test_without_time_nothing_is_done(request_: Any, empty: Any, timeout_ms: int) -> None:
+def test_admin_requests_without_time_are_timed_out_and_change_nothing(
+    request_: Any, empty: Any, timeout_ms: int
+) -> None:
     cluster = Cluster(nodes=2)
     cluster.create_topic("a")
     request_.timeout_ms = empty.timeout_ms = timeout_ms

@@ -55,7 +55,7 @@ def test_metadata_of_all_topics_and_of_none(cluster: Cluster, version: int) -> N
 
 
 @pytest.mark.trio
-async def test_others_are_served_while_many_topics_are_described(cluster: Cluster) -> None:
+async def test_metadata_of_many_topics_lets_others_be_served(cluster: Cluster) -> None:
     cluster.services.controller.ask(create_topics, [NewTopic(f"n-{number}", 1, 1) for number in range(450)])
     served = 0
 
@@ -294,7 +294,7 @@ def test_creating_needs_a_right_on_the_topic_or_the_cluster(guarded_cluster: Clu
     assert told(ask(guarded_cluster, asked, 12, principal=ALICE)) == [("mine", 0), ("more", 0)]
 
 
-def test_what_is_malformed_is_refused_as_without_an_authorizer(guarded_cluster: Cluster) -> None:
+def test_metadata_with_id_and_name_before_version_12_is_invalid_whoever_asks(guarded_cluster: Cluster) -> None:
     by_id = MetadataRequest(topics=[MetadataRequestTopic(b"1" * 16, "x")])
     assert told(ask(guarded_cluster, by_id, 10, principal=ALICE)) == [("x", ErrorCode.INVALID_REQUEST)]
     assert told(ask(guarded_cluster, names("mine"), 13, principal=ALICE)) == [("mine", 0)]

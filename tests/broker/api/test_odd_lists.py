@@ -383,7 +383,7 @@ def test_changes_of_configs_that_kafka_refuses(
     ],
 )
 @pytest.mark.parametrize("api", ["IncrementalAlterConfigs", "AlterConfigs"])
-def test_of_several_wrong_configs_kafkas_first_is_told(
+def test_alter_configs_with_several_wrong_configs_tells_kafkas_first(
     talk: Talk, api: str, kind: int, names: list[str], said: str
 ) -> None:
     configs = [{"name": name, "configOperation": 0, "value": "bad!"} for name in names]
@@ -461,7 +461,7 @@ def test_write_txn_markers_refuses_an_unknown_transaction_version(talk: Talk) ->
     assert dict(marked(talk, 2, [0, 9], transactionVersion=-2)) == {0: 0, 9: 3}
 
 
-def test_of_several_wrong_quotas_kafkas_first_is_told(talk: Talk) -> None:
+def test_alter_client_quotas_with_several_wrong_quotas_tells_kafkas_first(talk: Talk) -> None:
     for names in (["controller_mutation_rate", "request_percentage"], [".", "request_percentage"], ["zz", "yy", "b"]):
         ops = [{"key": name, "value": 0.0, "remove": False} for name in names]
         entry = {"entity": [{"entityType": "user", "entityName": "u"}], "ops": ops}
@@ -506,7 +506,7 @@ def test_a_streams_members_faults_count_after_its_membership(talk: Talk) -> None
         assert (refused["errorCode"], refused["errorMessage"]) == (42, text)
 
 
-def test_who_joins_again_without_a_change_gets_no_new_endpoints(talk: Talk) -> None:
+def test_streams_heartbeat_that_joins_again_unchanged_gets_no_new_endpoints(talk: Talk) -> None:
     endpoint: Form = {"userEndpoint": {"host": "h", "port": 1}}
     first = beat(talk, 0, group="endpoints", memberId="n", **endpoint)
     again = beat(talk, 0, group="endpoints", memberId="n", **endpoint)
@@ -524,7 +524,9 @@ def test_who_joins_again_without_a_change_gets_no_new_endpoints(talk: Talk) -> N
         ({"processId": "other"}, True),
     ],
 )
-def test_what_changes_a_static_streams_member_and_with_it_the_epoch(talk: Talk, change: Form, matters: bool) -> None:
+def test_streams_heartbeat_that_changes_a_static_member_bumps_the_epoch(
+    talk: Talk, change: Form, matters: bool
+) -> None:
     for instance, rises in (("i", matters), (None, True)):
         group = f"{instance}-{next(iter(change))}"
         epoch = beat(talk, 0, group=group, instanceId=instance)["memberEpoch"]
@@ -544,7 +546,7 @@ def test_the_empty_protocol_is_null_in_newer_versions(talk: Talk) -> None:
         assert (answer["errorCode"], answer["protocolName"]) == (0, told)
 
 
-def test_who_asks_for_the_default_assignor_changes_no_epoch(talk: Talk) -> None:
+def test_consumer_heartbeat_with_the_default_assignor_changes_no_epoch(talk: Talk) -> None:
     member: Form = {"groupId": "votes", "memberId": "m", "rackId": None, "instanceId": None}
     joined = {"memberEpoch": 0, "rebalanceTimeoutMs": 60000, "subscribedTopicNames": ["a"], "topicPartitions": []}
     epoch = talk.ask("ConsumerGroupHeartbeat", 1, {**member, **joined})["memberEpoch"]

@@ -249,7 +249,7 @@ def test_an_error_with_acks_0_closes_the_connection(plane: DataPlane) -> None:
 # -- several nodes
 
 
-def test_another_node_names_the_leader() -> None:
+def test_produce_to_another_node_names_the_leader() -> None:
     plane = DataPlane(nodes=2)
     plane.cluster.create_topic("r", assignments={0: [2, 1]})
     plane.cluster.nodes[2].first.port = 9999
@@ -629,7 +629,7 @@ def test_an_empty_name_is_a_name_without_a_right(cluster: Cluster) -> None:
     assert codes(ask(cluster, by_name(""), 12, principal=ALICE)) == [("", DENIED)]
 
 
-def test_with_all_rights_the_plain_handler_answers(cluster: Cluster) -> None:
+def test_produce_with_all_rights_is_appended(cluster: Cluster) -> None:
     assert codes(ask(cluster, by_name("mine"), 12, principal=ALICE)) == [("mine", 0)]
     assert not cluster.services.denials.entries
 
@@ -644,7 +644,7 @@ def test_ids_are_looked_up_and_unknown_ones_need_no_right(cluster: Cluster) -> N
     assert [code for _, code in codes(answer)] == [ErrorCode.UNKNOWN_TOPIC_ID, DENIED, 0]
 
 
-def test_without_an_answer_the_connection_is_closed_and_the_rest_is_written(cluster: Cluster) -> None:
+def test_produce_with_acks_0_and_a_denied_topic_closes_the_connection(cluster: Cluster) -> None:
     with pytest.raises(CloseConnection):
         ask(cluster, by_name("theirs", "mine", acks=0), 12, principal=ALICE)
     assert written(cluster, "mine") == 1
@@ -728,7 +728,7 @@ async def test_a_batch_that_inflates_far_is_appended_unchanged(plane: DataPlane,
 
 
 @pytest.mark.trio
-async def test_small_batches_of_the_request_do_not_wait_for_the_large_one(plane: DataPlane) -> None:
+async def test_produce_appends_small_batches_before_the_large_one(plane: DataPlane) -> None:
     waiting = plane.call(asks("a", plane.batch(), large(), plane.batch(2)), 9)
     ends = [each.log.log_end_offset for each in plane.cluster.topics.get("a").partitions]  # type: ignore[union-attr]
     assert ends == [1, 0, 2]
@@ -736,7 +736,7 @@ async def test_small_batches_of_the_request_do_not_wait_for_the_large_one(plane:
 
 
 @pytest.mark.trio
-async def test_what_others_append_meanwhile_comes_before_the_large_batch(plane: DataPlane) -> None:
+async def test_produce_of_others_comes_before_a_large_batch_under_way(plane: DataPlane) -> None:
     waiting = plane.call(asks("a", large()), 9)
     assert plane.produce("a", 3).base_offset == 0
     assert taken(await answers(waiting)) == [(0, 0, 3)]
@@ -848,7 +848,7 @@ async def test_a_large_batch_gets_the_codec_of_its_topic(plane: DataPlane, targe
 
 
 @pytest.mark.trio
-async def test_others_are_served_between_the_slices_of_a_request_for_many_partitions() -> None:
+async def test_produce_to_many_partitions_lets_others_be_served() -> None:
     plane = DataPlane(topics={"many": 100})
     served: list[int] = []
     partitions = plane.cluster.topics.get("many").partitions  # type: ignore[union-attr]

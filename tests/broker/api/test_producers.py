@@ -85,7 +85,7 @@ def test_describe_producers_of_an_unknown_topic_or_partition_is_refused(plane: D
 UNSTABLE = {"unstable.api.versions.enable": "true"}
 
 
-def test_two_phase_commits_are_refused_where_unstable_versions_are_served() -> None:
+def test_init_producer_id_with_two_phase_commit_is_refused() -> None:
     plane = DataPlane(topics={"a": 1}, config=UNSTABLE)
     named = {"transactional_id": "t"}
     assert init(plane, 6, **named, enable2_pc=True) == (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1, -1)

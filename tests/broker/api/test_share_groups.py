@@ -20,7 +20,7 @@ def test_share_groups_are_answered_as_recorded(name: str, release: str) -> None:
     check_as_recorded(name, release)
 
 
-def test_another_node_says_that_it_is_not_the_coordinator() -> None:
+def test_share_group_describe_at_another_node_is_refused() -> None:
     """As a real 4.4.0 of three nodes, whose ConsumerGroupDescribe has no text."""
     cluster = Cluster(nodes=2)
     cluster.groups.topic.ensure()

@@ -48,7 +48,7 @@ def test_a_topic_without_partitions_is_left_out_when_states_are_initialized() ->
 
 
 @pytest.mark.long
-def test_another_share_coordinator_says_what_it_cannot_do() -> None:
+def test_read_share_group_state_at_another_node_is_refused() -> None:
     request = ReadShareGroupStateRequest("g", [ReadStateData(bytes(15) + b"\1", [PartitionData(0, 0)])])
     texts = {}
     with KafkaBroker(nodes=2) as broker:
@@ -64,7 +64,7 @@ def test_another_share_coordinator_says_what_it_cannot_do() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("request_class", [AlterShareGroupOffsetsRequest, DeleteShareGroupOffsetsRequest])
-def test_another_coordinator_of_offsets_says_that_it_is_none(request_class: type[Any]) -> None:
+def test_share_offset_apis_at_another_node_are_refused(request_class: type[Any]) -> None:
     texts = {}
     with KafkaBroker(nodes=2) as broker:
         for address in broker.bootstrap_servers.split(","):
@@ -75,7 +75,7 @@ def test_another_coordinator_of_offsets_says_that_it_is_none(request_class: type
 
 
 @pytest.mark.long
-def test_another_coordinator_does_not_describe_offsets() -> None:
+def test_describe_share_group_offsets_at_another_node_is_refused() -> None:
     texts = {}
     request = describe.DescribeShareGroupOffsetsRequest([describe.DescribeShareGroupOffsetsRequestGroup("g", None)])
     with KafkaBroker(nodes=2) as broker:

@@ -89,7 +89,7 @@ def test_counts_are_described_as_soon_as_they_are_decided(talk: Talk) -> None:
     assert counts() == 2
 
 
-def test_nothing_is_served_while_the_feature_is_off(talk: Talk) -> None:
+def test_streams_group_apis_are_refused_while_streams_version_is_0(talk: Talk) -> None:
     off = FeatureUpdateKey("streams.version", 0, upgrade_type=2)
     assert talk.ask(UpdateFeaturesRequest(feature_updates=[off])).error_code == ErrorCode.NONE
     assert talk.ask(joining()).error_code == ErrorCode.UNSUPPORTED_VERSION
@@ -116,13 +116,13 @@ def test_a_group_of_another_kind_and_none(talk: Talk) -> None:
     assert (unknown.error_code, unknown.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, "Group none not found.")
 
 
-def test_tags_and_tasks_that_come_twice(talk: Talk) -> None:
+def test_streams_heartbeat_with_a_tag_twice_is_an_unknown_server_error(talk: Talk) -> None:
     twice = joining(client_tags=[KeyValue("k", "1"), KeyValue("k", "2")])
     assert talk.ask(twice).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.long
-def test_two_thousand_subtopologies_are_answered(talk: Talk) -> None:
+def test_streams_heartbeat_with_two_thousand_subtopologies_is_answered(talk: Talk) -> None:
     many = joining()
     many.topology = Topology(0, [Subtopology(str(number), ["t"]) for number in range(2_000)])
     answer = talk.ask(many)
@@ -130,7 +130,7 @@ def test_two_thousand_subtopologies_are_answered(talk: Talk) -> None:
     assert sum(len(row.partitions) for row in answer.active_tasks) == 4_000
 
 
-def test_nothing_is_served_while_the_broker_does_not_offer_the_protocol() -> None:
+def test_streams_group_apis_are_refused_where_the_protocol_is_not_offered() -> None:
     with KafkaBroker(config={"group.coordinator.rebalance.protocols": "classic,consumer"}) as broker:
         talk = Talk(broker)
         assert talk.ask(joining()).error_code == ErrorCode.UNSUPPORTED_VERSION

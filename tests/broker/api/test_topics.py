@@ -59,7 +59,7 @@ def test_create_topics_with_a_partition_assigned_twice_is_refused() -> None:
     assert made.error_message == "Found multiple manual partition assignments for partition 0"
 
 
-def test_too_many_partitions_in_one_request() -> None:
+def test_create_topics_with_too_many_partitions_is_refused() -> None:
     cluster = Cluster()
     response = ask(cluster, CreateTopicsRequest([topic("a", 6000), topic("b", 6000)]))
     assert [(made.error_code, made.error_message) for made in response.topics] == [

@@ -138,7 +138,7 @@ def test_the_only_nodes_own_values_are_the_clusters() -> None:
     assert config.get_int("log.cleaner.backoff.ms") == 3
 
 
-def test_what_was_changed_is_set() -> None:
+def test_broker_config_tells_which_names_are_set() -> None:
     config = BrokerConfig()
     config.set_dynamic(1, {"log.retention.ms": "5", "log.segment.bytes": "2000000"})
     assert config.is_set("log.retention.ms")
@@ -182,7 +182,7 @@ def test_the_most_precise_retention_counts(values: dict[str, int], retention_ms:
     assert BrokerConfig(values).log_config({}).retention_ms == retention_ms
 
 
-def test_without_settings_a_log_gets_kafkas_defaults() -> None:
+def test_log_config_without_settings_has_kafkas_defaults() -> None:
     assert BrokerConfig().log_config({}) == LogConfig()
 
 

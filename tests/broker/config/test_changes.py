@@ -24,7 +24,7 @@ def test_incremental_alter_configs_has_four_operations() -> None:
     assert after(Assignment("segment.bytes", "1"), replaces=True) == {"segment.bytes": "1"}
 
 
-def test_only_lists_take_items() -> None:
+def test_incremental_alter_configs_appends_to_lists_only() -> None:
     with pytest.raises(KafkaError, match=r"Can't APPEND to key retention\.ms because its type is not LIST"):
         after(Assignment("retention.ms", "6", Operation.APPEND))
 

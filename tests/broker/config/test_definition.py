@@ -26,7 +26,7 @@ def test_versions_are_ordered_and_patch_releases_are_their_minor_release() -> No
 
 
 @pytest.mark.parametrize("text", ["", "9.9", "0.10", "0.11", "1", "2.8-IV2", "x.2.8", "-1"])
-def test_there_is_no_such_version(text: str) -> None:
+def test_protocol_version_of_another_text_is_none(text: str) -> None:
     assert protocol_version(text) is None
 
 

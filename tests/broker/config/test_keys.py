@@ -40,7 +40,7 @@ def test_names_that_no_listener_has(name: str) -> None:
     assert key_of(name) is None
 
 
-def test_what_is_told_of_any_name() -> None:
+def test_config_key_of_any_name_is_told() -> None:
     limit = shown_key("listener.name.x.max.connections")
     assert (limit.name, limit.type, limit.update, limit.is_sensitive) == (
         "listener.name.x.max.connections",
@@ -64,7 +64,7 @@ def test_what_is_told_of_any_name() -> None:
         ("listener.name.x.any.thing", "any.thing"),
     ],
 )
-def test_what_a_listeners_config_is_about(name: str, base: str | None) -> None:
+def test_config_name_of_a_listener_tells_listener_and_key(name: str, base: str | None) -> None:
     assert base_name(name) == base
 
 

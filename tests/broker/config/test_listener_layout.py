@@ -32,7 +32,7 @@ def test_connection_overrides_that_are_malformed_are_refused(text: str) -> None:
         overrides_of(text)
 
 
-def test_nobody_may_come_only_if_some_may() -> None:
+def test_connection_limit_0_needs_overrides() -> None:
     check_connections(0, "127.0.0.1:1")
     check_connections(1, "")
     with pytest.raises(ConfigError, match="can be set to zero only if"):
@@ -122,7 +122,7 @@ def _of_nodes(count: int, values: Mapping[str, str]) -> dict[int, NodeListeners]
 _TWO = {"listener.security.protocol.map": "IN:PLAINTEXT,OUT:PLAINTEXT", "inter.broker.listener.name": "IN"}
 
 
-def test_one_value_serves_all_nodes() -> None:
+def test_listener_config_with_one_value_serves_all_nodes() -> None:
     layouts = _of_nodes(3, {"listeners": "OUT://:19092,IN://127.0.0.1:0", **_TWO})
     found = [[(each.name, each.host, each.port) for each in layout.listeners] for layout in layouts.values()]
     assert found == [
@@ -156,7 +156,7 @@ def test_each_node_may_have_its_own() -> None:
         ("IN://:65535,OUT://:1", "there is no port 65536"),
     ],
 )
-def test_what_several_nodes_cannot_share(listeners: str, why: str) -> None:
+def test_listener_config_that_nodes_cannot_share_is_refused(listeners: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         _of_nodes(3, {"listeners": listeners, **_TWO})
 
@@ -191,13 +191,13 @@ def test_the_names_of_controllers_belong_to_those_that_vote() -> None:
         _of_nodes(3, {**values, **named, "listeners": "IN://:1,C://:9,C://:19,C://:29"})
 
 
-def test_what_is_not_advertised_stands_last() -> None:
+def test_listeners_that_are_not_advertised_stand_last() -> None:
     layout = _of_nodes(1, {"listeners": "OUT://:1,IN://:2", "advertised.listeners": "IN://a:2", **_TWO})[1]
     assert [each.name for each in layout.listeners] == ["IN", "OUT"]
     assert list(layout.advertised or ()) == ["IN"]
 
 
-def test_nothing_said_is_one_plain_listener() -> None:
+def test_listener_layout_without_configs_is_one_plain_listener() -> None:
     layout = _of_nodes(1, {})[1]
     assert not layout.given
     assert layout.advertised is None
@@ -245,7 +245,7 @@ def test_an_advertised_listener_cannot_go() -> None:
         check_listeners(config, 1, {"listeners": "INSIDE://:9092"})
 
 
-def test_what_cannot_be_read_is_no_requirement() -> None:
+def test_listener_config_that_cannot_be_parsed_is_refused_with_kafkas_text() -> None:
     with pytest.raises(ConfigError, match=r"^Error creating broker listeners from '\[x\]': Unable to parse x"):
         check_listeners(BrokerConfig(node_ids=[1]), 1, {"listeners": "x"})
 
@@ -257,7 +257,7 @@ def test_protocol_of_a_listener_cannot_change_while_a_broker_runs() -> None:
         check_listeners(config, 1, {MAP: "INSIDE:PLAINTEXT,OUTSIDE:SASL_SSL"})
 
 
-def test_other_configs_do_not_matter() -> None:
+def test_listener_check_ignores_other_configs() -> None:
     config = BrokerConfig(node_ids=[1])
     config.static["listeners"] = "nonsense"
     check_listeners(config, 1, {"max.connections": "5"})

@@ -84,7 +84,7 @@ def test_config_of_a_listener_is_read_with_its_type() -> None:
         config.get("no.such.key")
 
 
-def test_config_of_a_sasl_mechanism_goes_before_that_of_its_listener() -> None:
+def test_config_of_a_sasl_mechanism_goes_before_that_of_the_broker() -> None:
     config = _config(
         **{
             "listener_name_outside_scram-sha-256_sasl_jaas_config": "secret",

@@ -167,7 +167,7 @@ def test_every_logger_that_kafkas_names_stand_for_is_used() -> None:
         (("root", "DEBUG", Operation.SET), "", ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_one_refusal_leaves_everything_as_it_was(
+def test_logger_changes_with_one_refusal_change_nothing(
     levels: LogLevels, refused: tuple[str, str | None, int], node: str, code: ErrorCode
 ) -> None:
     first = ("kafka.network.SocketServer", "DEBUG", Operation.SET)

@@ -155,7 +155,7 @@ def test_a_nodes_own_value_goes_before_the_shared_one() -> None:
     ]
 
 
-def test_what_clients_change_goes_before_a_nodes_own_value() -> None:
+def test_node_config_takes_what_clients_changed_before_its_own() -> None:
     config = BrokerConfig(nodes={2: {"max.connections": "5"}}, node_ids=(1, 2))
     config.set_dynamic(None, {"max.connections": "7"})
 
@@ -208,7 +208,7 @@ def test_a_separate_controller_may_not_differ_in_what_controllers_and_brokers_sh
         check({3000: {"delegation.token.max.lifetime.ms": "7"}}, separate=(3000,))
 
 
-def test_what_controllers_alone_act_on_is_theirs() -> None:
+def test_configs_that_controllers_act_on_are_for_separate_controllers_alone() -> None:
     name = "unclean.leader.election.interval.ms"
     check({3000: {name: "7"}}, separate=(3000,))
     check({1: {name: "7"}}, separate=(3000,))
@@ -222,7 +222,7 @@ def test_a_node_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", ["node.id", "odradek.release.version"])
-def test_what_makes_the_process_is_for_no_node_alone(name: str) -> None:
+def test_node_config_refuses_process_configs_for_one_node(name: str) -> None:
     with pytest.raises(ConfigError, match=rf"^{name} is not for node 2 alone: set it for the whole cluster$"):
         check({2: {name: "1"}})
 
@@ -289,7 +289,7 @@ def test_process_roles_without_a_broker_are_refused() -> None:
 
 
 @pytest.mark.parametrize("release", ["4.3", "4.4"])
-def test_two_ids_of_a_node_are_refused_in_the_words_of_the_release(release: str) -> None:
+def test_node_id_and_broker_id_that_differ_are_refused(release: str) -> None:
     _, (refused, why) = recorded(release)["node id differs"]
     assert refused == "refused"
     with pytest.raises(ConfigError) as raised:

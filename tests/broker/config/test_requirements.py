@@ -380,7 +380,7 @@ def test_the_managers_of_kafkas_own_tests_are_known() -> None:
         ),
     ],
 )
-def test_what_a_broker_does_not_start_with(values: dict[str, str], said: str) -> None:
+def test_configs_that_kafka_does_not_start_with_are_refused(values: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         checked(values)
 

@@ -102,7 +102,7 @@ def test_an_acl_that_makes_no_sense_is_not_created(changed: dict[str, int | str]
         {"resource": Resource.CLUSTER, "name": "kafka-cluster", "pattern": Pattern.PREFIXED},
     ],
 )
-def test_what_kafka_does_not_look_at(changed: dict[str, int | str]) -> None:
+def test_acl_fields_that_kafka_does_not_check_are_taken(changed: dict[str, int | str]) -> None:
     assert Image().create(READ._replace(**changed)) == [None]  # type: ignore[arg-type]
 
 

@@ -611,7 +611,7 @@ _THREADS = (
         ),
     ],
 )
-def test_what_a_real_broker_said_to_a_change_of_its_own(
+def test_broker_config_changes_are_answered_as_recorded(
     cluster: Cluster, key: str, operation: int, value: str | None, answer: tuple[ErrorCode, str] | None
 ) -> None:
     assert change(cluster, BROKER, "1", (key, operation, value), validate_only=True) == answer
@@ -642,7 +642,7 @@ def test_what_a_real_broker_said_to_a_change_of_its_own(
         ),
     ],
 )
-def test_what_a_real_broker_said_to_a_change_of_a_topic(
+def test_topic_config_changes_are_answered_as_recorded(
     cluster: Cluster, topic: str, key: str, operation: int, value: str | None, answer: tuple[ErrorCode, str] | None
 ) -> None:
     assert change(cluster, TOPIC, topic, (key, operation, value)) == answer
@@ -708,7 +708,7 @@ def test_a_session_is_longer_than_the_time_between_two_heartbeats(kind: str) -> 
     check_group_configs({heartbeat: "6000"}, broker)
 
 
-def test_what_the_group_does_not_set_is_within_the_bounds() -> None:
+def test_group_config_that_is_not_set_is_held_within_the_bounds() -> None:
     check_group_configs({}, BrokerConfig({}))
     check_group_configs({"share.auto.offset.reset": "earliest"}, BrokerConfig({}))
 
@@ -716,7 +716,7 @@ def test_what_the_group_does_not_set_is_within_the_bounds() -> None:
 # -- Dynamic configs of brokers: which may be set, at which level, and in which steps.
 
 
-def test_what_is_read_at_the_start_alone_does_not_change() -> None:
+def test_read_only_configs_are_refused() -> None:
     check_dynamic(["log.retention.ms", "nobody.knows.it"], broker_keys())
     with pytest.raises(KafkaError, match=r"Cannot update these configs dynamically: \[node.id\]") as refused:
         check_dynamic(["log.retention.ms", "node.id"], broker_keys())
@@ -726,7 +726,7 @@ def test_what_is_read_at_the_start_alone_does_not_change() -> None:
     check_dynamic(["listener.name.external.ssl.keystore.location"], broker_keys())
 
 
-def test_some_configs_are_of_single_brokers() -> None:
+def test_per_broker_configs_are_refused_for_the_cluster() -> None:
     check_cluster_wide(["log.retention.ms", "listener.name.external.max.connections"], broker_keys())
     for name in ("listeners", "listener.name.external.ssl.keystore.location"):
         with pytest.raises(KafkaError, match="at default cluster level, broker id must be specified"):
@@ -757,7 +757,7 @@ class Refusing:
         raise AssertionError
 
 
-def test_whoever_has_to_act_on_it_may_refuse() -> None:
+def test_config_change_may_be_refused_by_what_acts_on_it() -> None:
     config = BrokerConfig({})
     config.reconfigurables.append(Refusing())
     check_reconfigurables(config, None, {})

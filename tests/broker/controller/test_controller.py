@@ -263,7 +263,7 @@ def test_cluster_wide_and_single_values_are_in_force_and_go() -> None:
     assert cluster.config.get_int(name, 2) == 5
 
 
-def test_what_kafka_keeps_for_plugins_is_kept(caplog: pytest.LogCaptureFixture) -> None:
+def test_controller_adopts_configs_of_plugins_and_leaves_out_malformed_ones(caplog: pytest.LogCaptureFixture) -> None:
     cluster = Cluster()
     records = [ConfigRecord(4, "", "my.plugin.x", "5"), ConfigRecord(4, "", "log.cleaner.threads", "many")]
     cluster.controller.ask(adopt, [*records, ConfigRecord(4, "", "log.cleaner.backoff.ms", "5")])

@@ -53,7 +53,7 @@ def test_partitions_alone_become_topics_with_default_settings(old: Path) -> None
         assert broker._call(lambda: broker.cluster.controller.producer_ids.allocate(1)) > max(producers)
 
 
-def test_what_the_metadata_does_not_know_is_put_aside(old: Path) -> None:
+def test_data_directory_puts_unknown_logs_aside(old: Path) -> None:
     with odradek.KafkaBroker(data_dir=old, config=CONFIG):
         pass
     stranger = old / "stranger-0"

@@ -91,7 +91,7 @@ def test_a_snapshot_stands_for_the_log_before_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.trio
-async def test_other_tasks_run_after_each_batch_of_a_snapshot(tmp_path: Path) -> None:
+async def test_metadata_snapshot_lets_other_tasks_run(tmp_path: Path) -> None:
     cluster = opened(tmp_path)
     log = log_of(cluster)
     steps: list[int] = []

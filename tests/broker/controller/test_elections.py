@@ -32,7 +32,7 @@ def written(wanted: PartitionChange) -> PartitionChangeRecord:
     return record
 
 
-def test_nothing_to_change_is_no_record() -> None:
+def test_election_without_a_change_writes_no_record() -> None:
     assert change(registered((1, 2), 1), {1, 2, 3}).record(TOPIC, 0) is None
 
 
@@ -58,7 +58,7 @@ def test_the_last_replica_stays_eligible_and_known() -> None:
     assert (record.eligible_leader_replicas, record.last_known_elr) == ([1], [1])
 
 
-def test_without_elr_the_last_replica_stays_in_sync() -> None:
+def test_election_without_elr_keeps_the_last_replica_in_sync() -> None:
     wanted = change(registered((1,), 1), {2, 3}, elr_enabled=False)
     wanted.isr = ()
     record = written(wanted)
@@ -106,14 +106,14 @@ def test_the_preferred_replica_leads_again_if_it_is_in_sync() -> None:
     assert behind.record(TOPIC, 0) is None
 
 
-def test_with_one_log_live_replicas_are_in_sync_at_once() -> None:
+def test_election_with_one_log_takes_live_replicas_into_sync() -> None:
     wanted = change(registered((), -1, elr=(2,), last=(2,)), {1, 2})
     wanted.rejoin = True
     record = written(wanted)
     assert (record.leader, record.isr, record.eligible_leader_replicas) == (2, [1, 2], [])
 
 
-def test_other_replicas_bring_their_directories() -> None:
+def test_partition_change_of_replicas_brings_their_directories() -> None:
     wanted = change(registered((1, 2, 3), 1), {1, 2, 3, 4})
     wanted.replicas, wanted.isr = (4, 1), (4, 1)
     record = written(wanted)
@@ -134,7 +134,7 @@ def test_a_crashed_replica_is_no_longer_eligible() -> None:
     assert (record.leader, record.eligible_leader_replicas, record.last_known_elr) == (NO_LEADER_CHANGE, [1], None)
 
 
-def test_who_is_wanted_leads_whatever_it_lacks() -> None:
+def test_election_of_a_wanted_leader_takes_it_whatever_it_lacks() -> None:
     wanted = change(registered((), -1, elr=(1,), last=(1,)), {2, 3})
     wanted.wanted = 3
     record = written(wanted)

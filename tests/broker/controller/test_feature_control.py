@@ -35,7 +35,7 @@ def test_update_features_changes_all_features_or_none() -> None:
     assert cluster.image.features == before
 
 
-def test_with_elr_goes_the_cluster_wide_minimum() -> None:
+def test_elr_feature_writes_the_cluster_wide_min_isr() -> None:
     cluster = Cluster(nodes=2)
     cluster.controller.ask(update_features, [FeatureUpdate(ELR_VERSION, 0, SAFE)])
     set_configs(cluster, 4, "", {})

@@ -121,7 +121,7 @@ def test_levels_that_are_not_ours_to_give() -> None:
         ({"release": "3.9"}, {METADATA_VERSION: 21}),
     ],
 )
-def test_what_format_of_4_4_writes(values: dict[str, str], features: dict[str, int]) -> None:
+def test_feature_levels_that_format_of_4_4_writes(values: dict[str, str], features: dict[str, int]) -> None:
     names = {"release": RELEASE, "features": FEATURES}
     config = {"odradek.kafka.version": "4.4"} | {names[name]: text for name, text in values.items()}
     assert features_at_start(BrokerConfig(config)) == features
@@ -173,7 +173,7 @@ def test_controllers_are_registered_once_they_may_be() -> None:
     assert list(cluster.image.controllers) == [1, 2]
 
 
-def test_what_an_old_cluster_can_do_all_the_same() -> None:
+def test_feature_levels_of_an_old_cluster_allow_what_kafka_allows() -> None:
     guarded = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
     cluster = Cluster(config={RELEASE: "3.3-IV3", "allow.everyone.if.no.acl.found": "true", **guarded})
     assert cluster.image.features == {METADATA_VERSION: 7}

@@ -249,7 +249,7 @@ SOME = [
 
 
 @pytest.mark.parametrize(("kind", "place"), SOME)
-def test_what_lies_outside_stays_as_it_is(directory: Path, outside: Path, kind: str, place: str) -> None:
+def test_hostile_directory_leaves_files_outside_alone(directory: Path, outside: Path, kind: str, place: str) -> None:
     """Every other case after an unclean stop."""
     path = directory / place
     if CASES.index((kind, place)) % 2:

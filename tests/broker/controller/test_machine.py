@@ -95,7 +95,7 @@ def test_a_block_is_a_record_before_an_id_of_it_is_given() -> None:
     assert cluster.image.offset == before
 
 
-def test_while_the_controller_is_at_work_a_new_block_has_to_be_waited_for() -> None:
+def test_producer_id_block_is_waited_for_while_the_controller_works() -> None:
     cluster = Cluster()
     codes: list[ErrorCode] = []
 

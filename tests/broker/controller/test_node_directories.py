@@ -117,7 +117,7 @@ def test_a_start_goes_on_with_one_copy(tmp_path: Path) -> None:
         assert all("a-0" in folders(tmp_path, node) for node in (1, 2, 3))
 
 
-def test_after_a_death_the_one_copy_counts(tmp_path: Path) -> None:
+def test_node_directories_after_a_death_take_the_one_copy(tmp_path: Path) -> None:
     cluster = opened(tmp_path, nodes=2)
     cluster.create_topic("a", assignments={0: [1, 2]})
     fill(cluster, "a", 0, b"x")
@@ -132,7 +132,7 @@ def test_after_a_death_the_one_copy_counts(tmp_path: Path) -> None:
     cluster.close_logs()
 
 
-def test_after_a_death_the_log_of_the_last_leader_counts(tmp_path: Path) -> None:
+def test_node_directories_after_a_death_take_the_last_leaders_log(tmp_path: Path) -> None:
     """The process dies while the replicas' logs differ, and the last leader's log is not in its own directory."""
     cluster = opened(tmp_path, nodes=3)
     partition = cluster.create_topic("a", assignments={0: [1, 2, 3]}).partitions[0]
@@ -179,7 +179,7 @@ def test_a_deleted_topic_is_gone_everywhere(tmp_path: Path) -> None:
     assert [folders(tmp_path, node) for node in (1, 2)] == [{"__cluster_metadata-0"}] * 2
 
 
-def test_one_node_becomes_the_first_of_several(tmp_path: Path) -> None:
+def test_node_directory_of_one_node_becomes_the_first_of_several(tmp_path: Path) -> None:
     cluster = opened(tmp_path)
     cluster.create_topic("a")
     fill(cluster, "a", 0, b"x")
@@ -392,7 +392,7 @@ def test_a_partition_is_made_where_it_was_asked_for(tmp_path: Path) -> None:
     cluster.close_logs()
 
 
-def test_replicas_that_differ_between_nodes_are_refused_and_stay(tmp_path: Path) -> None:
+def test_move_of_a_partition_whose_replicas_differ_is_refused(tmp_path: Path) -> None:
     cluster = opened(paths(tmp_path))
     cluster.create_topic("t")
     cluster.topics.by_name("t").partitions[0].track_replicas(cluster.replicator, 0)

@@ -59,7 +59,7 @@ def cluster() -> Cluster:
     return Cluster(nodes=3)
 
 
-def test_another_replica_takes_over_and_keeps_leading(cluster: Cluster) -> None:
+def test_partition_leader_that_took_over_keeps_leading(cluster: Cluster) -> None:
     partition = cluster.create_topic("a", assignments={0: [1, 2]}).partitions[0]
     set_node_up(cluster, 1, False)
     assert state(partition) == (2, 1, (2,))
@@ -69,7 +69,7 @@ def test_another_replica_takes_over_and_keeps_leading(cluster: Cluster) -> None:
     assert state(partition) == (1, 2, (1, 2))
 
 
-def test_without_live_replica_there_is_no_leader(cluster: Cluster) -> None:
+def test_partition_without_a_live_replica_has_no_leader(cluster: Cluster) -> None:
     partition = cluster.create_topic("a", assignments={0: [2]}).partitions[0]
     set_node_up(cluster, 2, False)
     assert state(partition) == (-1, 1, ())
@@ -330,7 +330,7 @@ def test_replicas_that_come_stand_before_those_that_go() -> None:
     assert changed(record) == ([5, 4, 3, 1, 2], [4, 5], [1, 2])
 
 
-def test_what_a_reassignment_under_way_adds_is_taken_away_by_the_next() -> None:
+def test_reassignment_removes_what_the_one_before_added() -> None:
     under_way = registered((4, 2, 1), (1, 2), 1, adding=(4,), removing=(1,))
     assert changed(asked(under_way, [3, 2])) == ([3, 2, 1, 4], [3], [1, 4])
 

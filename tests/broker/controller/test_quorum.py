@@ -40,7 +40,7 @@ def test_a_voter_that_is_up_has_the_whole_log() -> None:
     assert ZERO_UUID not in ids.values()
 
 
-def test_of_static_voters_no_directory_is_known() -> None:
+def test_quorum_of_static_voters_has_no_directory_ids() -> None:
     cluster = Cluster(nodes=2)
     assert cluster.controller.kraft_version == 0
     assert {each.directory_id for each in voters(cluster).values()} == {ZERO_UUID}

@@ -15,7 +15,7 @@ from odradek.protocol.java_maps import signed_hash_of_text
 ALICE = (("user", "alice"),)
 
 
-def test_only_changes_are_written_and_nan_is_nan() -> None:
+def test_quota_changes_write_only_what_changes() -> None:
     cluster = Cluster(config={"odradek.kafka.version": "4.3"})  # 4.4 takes no NaN
     state = cluster.controller.state
     changes = [QuotaChange(ALICE, [("request_percentage", nan), ("producer_byte_rate", 5.0)])]

@@ -30,7 +30,7 @@ def test_a_credential_is_stored_as_the_keys_of_rfc_5802() -> None:
     assert len(record.stored_key) == len(record.server_key) == 32
 
 
-def test_what_is_deleted_has_to_be_there() -> None:
+def test_scram_deletion_of_an_unknown_credential_is_refused() -> None:
     writer = ImageWriter()
     writer.replay(UserScramCredentialRecord("alice", 2, b"s", b"k", b"k", 4096), 0, 1)
     state = MetadataState(writer.image, BrokerConfig({}), 1)

@@ -41,7 +41,7 @@ def test_the_files_lie_beside_each_log_directory_until_they_are_removed(tmp_path
     assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
 
 
-def test_they_are_temporary_where_there_is_no_room_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snapshot_files_are_temporary_where_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     fs = FaultyFileSystem()
     log = log_in(tmp_path / "a", fs)
@@ -63,7 +63,7 @@ def test_a_disk_that_takes_no_new_segment_has_no_snapshot(tmp_path: Path) -> Non
         KeptLogs().keep(log, bytes(16), 0)
 
 
-def test_what_a_dead_process_left_is_removed(tmp_path: Path) -> None:
+def test_snapshot_files_of_a_dead_process_are_removed(tmp_path: Path) -> None:
     (tmp_path / "a.odradek-snapshots" / "one" / "t-0").mkdir(parents=True)
     remove_left(tmp_path / "a")
     remove_left(tmp_path / "a")

@@ -104,7 +104,7 @@ def test_a_short_life_is_shorter_than_the_time_to_renew(tokens: Tokens) -> None:
     assert (only(tokens).expiration_timestamp, only(tokens).max_timestamp) == (5030, 5030)
 
 
-def test_only_owner_and_renewers_may(tokens: Tokens) -> None:
+def test_delegation_token_is_renewed_by_owner_and_renewers_only(tokens: Tokens) -> None:
     secret = create(tokens, 5000)
     for rule, period_ms in ((renew_token, 10), (expire_token, 10), (expire_token, -1)):
         with pytest.raises(KafkaError) as error:
@@ -182,7 +182,7 @@ def test_delegation_token_lifetimes_do_not_overflow() -> None:
 
 
 @pytest.mark.parametrize("key", [None, ""])
-def test_without_a_key_they_are_off(key: str | None) -> None:
+def test_delegation_token_commands_are_refused_without_a_key(key: str | None) -> None:
     config = dict(CONFIG)
     del config["delegation.token.secret.key"]
     if key is not None:

@@ -393,7 +393,7 @@ def test_a_deleted_topic_is_gone_with_its_data(cluster: Cluster) -> None:
     assert refusal(cluster.delete_topic, "b") == (ErrorCode.UNKNOWN_TOPIC_ID, None)
 
 
-def test_everything_that_metadata_shows_moves_the_version(cluster: Cluster) -> None:
+def test_topic_version_moves_with_all_that_metadata_shows(cluster: Cluster) -> None:
     versions = [cluster.image.topics_version]
 
     def moved() -> bool:

@@ -88,7 +88,7 @@ def test_a_commit_that_waits_too_long_is_not_available_and_stored_all_the_same(p
     assert patient.fetched() == (0, 1)
 
 
-def test_who_wants_stable_offsets_waits_for_those_that_are_being_replicated(group: Lagging) -> None:
+def test_offset_fetch_of_stable_offsets_waits_for_replication(group: Lagging) -> None:
     group.pause()
     commit = group.send(group.commit(5), 8)
     group.waiting()
@@ -99,7 +99,7 @@ def test_who_wants_stable_offsets_waits_for_those_that_are_being_replicated(grou
     assert committed(commit.answer()) == 0
 
 
-def test_who_wants_stable_offsets_and_waits_too_long_is_told_to_look_elsewhere(patient: Lagging) -> None:
+def test_offset_fetch_of_stable_offsets_times_out_with_not_coordinator(patient: Lagging) -> None:
     patient.pause()
     commit = patient.send(patient.commit(5), 8)
     patient.waiting()
@@ -171,7 +171,7 @@ def test_generation_and_members_survive_the_coordinator_and_sessions_start_anew(
     assert group.ask(heartbeat(group, member), 3, before).error_code == E.NOT_COORDINATOR
 
 
-def test_without_a_leader_there_is_no_coordinator(group: Lagging) -> None:
+def test_group_coordinator_without_a_leader_is_not_available(group: Lagging) -> None:
     member = member_of(group)
     group.pause()
     commit = group.send(group.commit(1), 8)

@@ -143,7 +143,7 @@ def test_an_acknowledgement_dies_with_its_share_coordinator_and_the_record_comes
     assert [(first, last) for first, last, _ in member.fetch_shared()] == [(1, 1)]
 
 
-def test_what_is_acknowledged_survives_a_leader_that_moves(member: ShareMember) -> None:
+def test_share_acknowledge_survives_a_leader_that_moves(member: ShareMember) -> None:
     for value in "abc":
         member.broker.produce("t", value)
     assert member.fetch_shared() == [(0, 2, 1)]

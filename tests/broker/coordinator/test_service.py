@@ -112,7 +112,7 @@ def code_of(action: Callable[[], object]) -> ErrorCode:
     return caught.value.code
 
 
-def test_without_its_topic_nobody_coordinates(scene: Scene) -> None:
+def test_coordinator_service_needs_its_topic(scene: Scene) -> None:
     service = scene.service
     for action in (
         lambda: service.partition_for("k"),
@@ -142,7 +142,7 @@ def test_a_shard_starts_with_the_first_command_and_keeps_its_state(scene: Scene)
     assert service.begin("k", Add("k")) == 4
 
 
-def test_only_the_leader_of_the_partition_coordinates(scene: Scene) -> None:
+def test_coordinator_is_the_leader_of_the_partition(scene: Scene) -> None:
     service, nodes = scene.service, scene.cluster.nodes
     leader = service.leader_for("k")
     other = nodes[3 - leader]

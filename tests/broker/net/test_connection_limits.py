@@ -58,7 +58,7 @@ def test_a_full_broker_lets_new_connections_wait() -> None:
     node.run(scenario)
 
 
-def test_connection_limit_lets_brokers_in_before_clients() -> None:
+def test_connection_limit_lets_brokers_in_and_closes_a_client() -> None:
     node = _Limits({"max.connections": "1"})
 
     async def scenario(nursery: trio.Nursery) -> None:

@@ -699,7 +699,7 @@ def test_single_nodes_are_upgraded_with_their_records() -> None:
         (lambda broker: broker.upgrade("4.4", node=4), "no node 4: the cluster has 1, 2, 3"),
     ],
 )
-def test_change_release_that_cannot_be_is_refused(
+def test_release_change_of_a_node_that_cannot_be_is_refused(
     call: Callable[[odradek.KafkaBroker], None], why: str, old: odradek.KafkaBroker
 ) -> None:
     with pytest.raises(ValueError, match=why):

@@ -74,7 +74,7 @@ def test_started_by_nohup_it_outlives_its_terminal() -> None:
     assert process.returncode == 0
 
 
-def test_who_does_not_read_its_log_does_not_stop_it() -> None:
+def test_serve_goes_on_when_nobody_reads_its_log() -> None:
     """A pipe takes 64 KiB, and five hundred connections log twice as much."""
     with serving("--log-level", "debug") as (process, line):
         port = int(line.rpartition(":")[2])
@@ -85,7 +85,7 @@ def test_who_does_not_read_its_log_does_not_stop_it() -> None:
         assert process.wait(60) == 0
 
 
-def test_who_hangs_up_does_not_stop_it() -> None:
+def test_serve_goes_on_when_a_client_hangs_up() -> None:
     """As `odradek serve | head -1` does."""
     with serving("--registry-port", "0", "--log-level", "debug") as (process, line):
         assert process.stdout is not None
@@ -184,7 +184,7 @@ def serve_and_end(how: signal.Signals) -> float:
         (("--host", "no-such-host.invalid"), "no-such-host.invalid"),
     ],
 )
-def test_what_the_user_can_put_right_is_one_line_and_status_2(words: tuple[str, ...], says: str) -> None:
+def test_serve_tells_a_users_mistake_in_one_line(words: tuple[str, ...], says: str) -> None:
     done = subprocess.run(command("serve", "--port", "0", *words), capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stdout == ""

@@ -73,7 +73,7 @@ def test_a_copy_is_served_as_the_original_was(
         assert ask(url, "POST", "/subjects/new/versions", {"schema": '"double"'}) == (200, {"id": 6})
 
 
-def test_with_a_kafka_the_registry_named_goes_before(
+def test_registry_copy_prefers_the_registry_named_to_the_kafkas_topic(
     registry: Ask, broker: odradek.KafkaBroker, tmp_path: Path
 ) -> None:
     registry("POST", "/subjects/here/versions", INT)
@@ -202,7 +202,7 @@ def test_registry_copy_from_a_wrong_url_is_refused(url: str) -> None:
         RegistrySource(url)
 
 
-def test_what_the_user_can_put_right_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_registry_copy_tells_a_users_mistake_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy = str(tmp_path / "copy")
     for arguments, words in (
         ([], "nothing to copy from"),

@@ -81,7 +81,7 @@ def test_an_id_is_not_given_twice(pure: Pure) -> None:
     assert pure.state.latest("s").version == 1  # type: ignore[union-attr]
 
 
-def test_what_is_not_compatible_is_refused(pure: Pure) -> None:
+def test_registry_refuses_an_incompatible_schema(pure: Pure) -> None:
     pure.register("s", ONE)
     with refused(40901):
         pure.register("s", OTHER)
@@ -112,7 +112,7 @@ def test_a_subject_needs_a_name(pure: Pure, subject: str) -> None:
         pure.register(subject, ONE)
 
 
-def test_nothing_is_stored_of_what_is_no_schema(pure: Pure) -> None:
+def test_registry_stores_nothing_of_a_malformed_schema(pure: Pure) -> None:
     for code, schema, more in (
         (42201, "", {}),
         (42201, "{", {}),
@@ -263,7 +263,7 @@ def test_a_mode_that_means_nothing(pure: Pure, body: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["READONLY", "READONLY_OVERRIDE"])
-def test_who_only_reads_changes_nothing(pure: Pure, mode: str) -> None:
+def test_registry_reads_change_nothing(pure: Pure, mode: str) -> None:
     pure.register("s", ONE)
     pure.take(set_mode(pure.state, None, {"mode": mode}, force=False))
     for change in (

@@ -88,7 +88,7 @@ def test_keys_of_other_registries_are_understood() -> None:
         (b'{"keytype":"SCHEMA","subject":"s","version":1}', b"[" * 100_000),
     ],
 )
-def test_what_is_no_record_is_said(key: bytes | None, value: bytes) -> None:
+def test_registry_log_record_that_is_malformed_is_told(key: bytes | None, value: bytes) -> None:
     with pytest.raises(ValueError, match=r"key|value|keytype"):
         parsed(key, value)
 
@@ -104,7 +104,7 @@ def test_what_is_no_record_is_said(key: bytes | None, value: bytes) -> None:
         {"metadata": []},
     ],
 )
-def test_what_is_no_schema_is_said(data: dict[str, object]) -> None:
+def test_registry_log_schema_that_is_malformed_is_told(data: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"schema|reference|metadata"):
         content_of({"schema": "x", **data})
     with pytest.raises(ValueError, match="needs subject"):

@@ -35,13 +35,13 @@ def test_users_in_zookeeper_are_kept_for_the_start(tmp_path: Path, monkeypatch: 
         ("--describe --topic a --zookeeper z:2181", "zookeeper is not a recognized option: give --bootstrap-server"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_configs_tool_refuses_what_cannot_be_by_name(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with odradek.KafkaBroker() as broker:
         assert run(f"kafka-configs --bootstrap-server {broker.bootstrap_servers} {words}") == 1
     assert capsys.readouterr().err.startswith(said)
 
 
-def test_what_the_broker_refuses_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_configs_tool_tells_what_the_broker_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     with odradek.KafkaBroker() as broker:
         broker.create_topic("orders")
         words = f"kafka-configs --bootstrap-server {broker.bootstrap_servers} --alter --topic orders"

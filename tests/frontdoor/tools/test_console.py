@@ -18,7 +18,7 @@ def produce(monkeypatch: pytest.MonkeyPatch, words: str, text: str) -> int:
     return run(f"kafka-console-producer {words}")
 
 
-def test_what_is_refused_does_not_end_the_producer(
+def test_console_producer_goes_on_after_a_refusal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with odradek.KafkaBroker() as broker:
@@ -99,7 +99,7 @@ def test_times_that_the_broker_set_are_named_so(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.long
-def test_two_members_share_the_partitions_and_one_inherits_them() -> None:
+def test_console_consumers_share_partitions_and_inherit_them() -> None:
     often = {f"group.consumer.{name}.interval.ms": "1" for name in ("heartbeat", "min.heartbeat", "assignment")}
     with odradek.KafkaBroker(config=often) as broker, ClusterClient(broker.bootstrap_servers) as client:
         broker.create_topic("orders", partitions=4)

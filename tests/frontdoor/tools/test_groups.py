@@ -51,7 +51,7 @@ def test_groups_tool_refuses_to_delete_a_group_with_members(capsys: pytest.Captu
         ("--group g --reset-offsets --to-latest", "One of the reset scopes should be defined: --all-topics, --topic."),
     ],
 )
-def test_what_is_missing_is_named(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_groups_tool_names_what_is_missing(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with odradek.KafkaBroker() as broker:
         assert run(f"kafka-consumer-groups --bootstrap-server {broker.bootstrap_servers} {words}") == 1
     assert capsys.readouterr().err.startswith(said)

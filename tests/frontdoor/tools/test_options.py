@@ -43,7 +43,9 @@ def test_options_are_read_as_kafkas_parser_reads_them() -> None:
         ("kafka-topics --list --bootstrap-server a:1 --command-config /none", "Error: /none: No such file"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tool_options_that_cannot_be_are_refused_by_name(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(words) == 1
     assert capsys.readouterr().err.startswith(said)
 

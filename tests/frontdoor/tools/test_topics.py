@@ -49,7 +49,7 @@ def test_internal_topics_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> 
     ("words", "said"),
     [("--create", "[topic]"), ("--delete", "[topic]"), ("--alter --topic orders", "[partitions]")],
 )
-def test_what_an_action_needs_is_named(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_topics_tool_names_what_an_action_needs(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with odradek.KafkaBroker() as broker:
         broker.create_topic("orders")
         assert run(f"kafka-topics --bootstrap-server {broker.bootstrap_servers} {words}") == 1

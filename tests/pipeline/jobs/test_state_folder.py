@@ -15,7 +15,7 @@ def folder(spark: Any, tmp_path: Path) -> Any:
     return StateFolder(spark, f"{tmp_path}/state/")
 
 
-def test_what_is_written_is_read(folder: Any) -> None:
+def test_state_folder_reads_what_was_written(folder: Any) -> None:
     folder.write_json("batches/1.json", {"now_ms": 5, "text": "\u00e9"})
     assert folder.exists("batches/1.json")
     assert folder.read_json("batches/1.json") == {"now_ms": 5, "text": "\u00e9"}

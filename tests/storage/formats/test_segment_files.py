@@ -62,7 +62,7 @@ def test_stored_batch_of_a_cut_tail_is_none(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["zeros-18", "length-0", "length-minus-1", "length-48", "magic-255", "magic-1"])
-def test_what_no_batch_can_be(name: str) -> None:
+def test_stored_batch_with_impossible_fields_is_none(name: str) -> None:
     with pytest.raises(CorruptBatchError, match="batch at position 0"):
         stored_batch_at(TAILS[name], 0)
 

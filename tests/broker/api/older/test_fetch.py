@@ -92,7 +92,7 @@ async def test_not_more_batches_are_converted_than_the_answer_has_room_for(clust
 
 
 @pytest.mark.trio
-async def test_what_cannot_be_converted_in_the_thread_is_refused(cluster: Cluster) -> None:
+async def test_older_fetch_of_records_that_cannot_be_converted_is_refused(cluster: Cluster) -> None:
     append(cluster, build_batch(MANY, codec=Codec.ZSTD))
     assert fetched(cluster, 3).error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 

@@ -37,7 +37,7 @@ def test_an_older_offset_commit_with_long_metadata_is_refused() -> None:
     assert codes == [0, ErrorCode.OFFSET_METADATA_TOO_LARGE]
 
 
-def test_who_may_not_use_a_topic_gets_an_error() -> None:
+def test_older_offset_commit_without_a_right_on_the_topic_is_refused() -> None:
     cluster = Cluster(config={**SECURED, **ZOOKEEPER})
     for name in ("t", "theirs"):
         cluster.controller.create_topic(NewTopic(name, 1, 1))

@@ -49,7 +49,7 @@ def test_segments_are_named_from_the_latest_on() -> None:
     assert offsets(cluster, -1, -5) == []
 
 
-def test_who_may_not_see_a_topic_gets_an_error() -> None:
+def test_older_list_offsets_without_a_right_on_the_topic_is_refused() -> None:
     cluster = Cluster(config={**SECURED, "odradek.kafka.version": "3.9"})
     cluster.controller.create_topic(NewTopic("t", 1, 1))
     request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic("t", [ListOffsetsPartition(0, timestamp=-1)])])

@@ -79,7 +79,7 @@ def test_a_set_for_a_topic_of_others_is_not_read() -> None:
     assert codes(ask(cluster, request, 2, principal=ALICE)) == [ErrorCode.TOPIC_AUTHORIZATION_FAILED, 0]
 
 
-def test_without_acknowledgement_an_error_closes_the_connection(cluster: Cluster) -> None:
+def test_older_produce_with_acks_0_closes_the_connection_on_an_error(cluster: Cluster) -> None:
     with pytest.raises(CloseConnection):
         ask(cluster, sent(damaged(plain(1, 1)), acks=0), 2)
 
@@ -147,7 +147,7 @@ async def test_large_sets_of_a_request_have_a_common_limit(cluster: Cluster) -> 
 
 
 @pytest.mark.trio
-async def test_nothing_is_appended_for_a_client_that_leaves_while_its_set_is_converted(cluster: Cluster) -> None:
+async def test_older_produce_appends_nothing_for_a_client_that_left_meanwhile(cluster: Cluster) -> None:
     with trio.CancelScope() as scope:
         scope.cancel()
         await ask_patiently(cluster, sent(packed()), 2)
@@ -156,6 +156,6 @@ async def test_nothing_is_appended_for_a_client_that_leaves_while_its_set_is_con
 
 
 @pytest.mark.trio
-async def test_without_acknowledgement_a_large_set_that_is_damaged_closes_the_connection(cluster: Cluster) -> None:
+async def test_older_produce_of_a_damaged_large_set_with_acks_0_closes_the_connection(cluster: Cluster) -> None:
     with pytest.raises(CloseConnection):
         await ask_patiently(cluster, sent(b"".join([packed(), packed()]), acks=0), 2)

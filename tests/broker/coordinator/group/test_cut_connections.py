@@ -138,7 +138,7 @@ async def time_goes_on(broker: Broker) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
-def test_whoever_is_cut_off_holds_nobody_up(seed: int) -> None:
+def test_join_group_of_a_cut_connection_holds_nobody_up(seed: int) -> None:
     random = Random(seed)
 
     async def main() -> None:

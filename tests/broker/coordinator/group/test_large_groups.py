@@ -65,7 +65,7 @@ def test_share_members_live_at_the_same_cost() -> None:
 
 
 @pytest.mark.long
-def test_whoever_is_too_many_is_refused_and_nothing_is_kept_of_it() -> None:
+def test_join_group_above_the_limit_of_a_large_group_is_refused() -> None:
     share = ShareDriver(group_share_max_size="100")
     streams = StreamsDriver({"group.streams.max.size": "100"})
     consumer = ConsumerDriver({"group.consumer.max.size": "100"})

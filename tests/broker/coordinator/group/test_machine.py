@@ -215,7 +215,7 @@ def test_a_member_id_of_an_empty_group_of_another_kind_is_unknown(driver: GroupD
     assert group_type(driver) is GroupType.CONSUMER
 
 
-def test_another_kind_takes_over_an_empty_classic_group_with_its_offsets(driver: GroupDriver) -> None:
+def test_empty_classic_group_is_taken_over_with_its_offsets(driver: GroupDriver) -> None:
     (member,) = driver.stable()
     driver.commit(7, member_id=member, generation_id=1)
     assert driver.error(Beat("g")) is E.GROUP_ID_NOT_FOUND
@@ -367,13 +367,13 @@ def test_group_log_tells_of_members_of_a_share_group(told: Callable[[], list[str
     assert told()[0] == "group g: member a was not heard of in time"
 
 
-def test_nothing_is_followed_while_nobody_listens(caplog: pytest.LogCaptureFixture) -> None:
+def test_group_log_follows_nothing_while_nobody_listens(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, LOGGER)
     ConsumerDriver().join("a")
     assert caplog.records == []
 
 
-def test_what_a_step_does_by_itself_stays() -> None:
+def test_group_log_keeps_what_an_outcome_does_then() -> None:
     done: list[str] = []
 
     def then() -> list[Effect]:

@@ -124,7 +124,7 @@ def test_an_offset_of_a_topic_of_the_same_name_is_not_this_topics(driver: GroupD
     assert fetch(driver).offset == 1
 
 
-def test_what_the_log_refuses_is_not_committed(driver: GroupDriver) -> None:
+def test_offset_commit_that_the_log_refuses_is_not_committed(driver: GroupDriver) -> None:
     driver.commit(1)
     for refusal, error in (
         (E.MESSAGE_TOO_LARGE, E.INVALID_COMMIT_OFFSET_SIZE),
@@ -293,7 +293,7 @@ def test_a_retention_time_asked_for_is_kept_to(driver: GroupDriver) -> None:
     assert driver.state() == "none"
 
 
-def test_nothing_expires_under_an_open_transaction() -> None:
+def test_offsets_do_not_expire_under_an_open_transaction() -> None:
     driver = GroupDriver(GroupSettings(offsets_retention_ms=60_000, offsets_check_interval_ms=60_000))
     driver.commit(1)
     in_transaction(driver, 2)

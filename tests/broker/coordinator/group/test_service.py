@@ -47,7 +47,7 @@ def committed(cluster: Cluster, group_id: str, topic: str = "t") -> int:
 
 
 @in_trio
-async def test_without_the_topic_nobody_coordinates() -> None:
+async def test_group_coordinator_needs_the_offsets_topic() -> None:
     async with Cluster().run() as cluster:
         with pytest.raises(KafkaError) as caught:
             commit(cluster, "g", 1)

@@ -44,7 +44,7 @@ def test_changes_are_seen_at_once() -> None:
     assert configs.group("g", "share.isolation.level") == "read_uncommitted"
 
 
-def test_what_a_group_has_stored_is_held_within_the_bounds_of_today() -> None:
+def test_group_config_that_was_stored_is_held_within_the_bounds() -> None:
     """Seen on a real Kafka that was started anew with other bounds; DescribeConfigs goes on to tell what is stored."""
     lower = {"group.consumer.max.heartbeat.interval.ms": "10000", "group.share.max.heartbeat.interval.ms": "10000"}
     own = {

@@ -101,7 +101,7 @@ COMMANDS = st.lists(
 
 
 @given(commands=COMMANDS)
-def test_what_is_loaded_is_what_was_there(commands: list[Command[Any]]) -> None:
+def test_share_state_load_gives_what_was_there(commands: list[Command[Any]]) -> None:
     driver = Driver()
     pruned = 0
     for number, command in enumerate(commands):
@@ -219,7 +219,7 @@ def test_neighbours_with_the_same_content_become_one() -> None:
     assert combine([StateBatch(0, 4, 2, 1)], [StateBatch(5, 9, 2, 1)], 0) == [(0, 9, 2, 1)]
 
 
-def test_what_lies_before_the_start_goes() -> None:
+def test_share_state_drops_batches_before_the_start() -> None:
     assert combine([StateBatch(0, 4, 2, 1), StateBatch(6, 9, 0, 1)], [], 7) == [(7, 9, 0, 1)]
 
 
@@ -292,7 +292,7 @@ def replayed(*records: LogRecord) -> StoredStates:
     return stored
 
 
-def test_share_state_epochs_never_fall() -> None:
+def test_share_state_remembers_the_highest_epochs() -> None:
     stored = replayed(snapshot(STATE), snapshot(STATE._replace(state_epoch=1, leader_epoch=2)))
     assert stored.states[KEY].state_epoch == 1
     assert (stored.highest_state_epoch(KEY), stored.highest_leader_epoch(KEY)) == (3, 5)

@@ -112,7 +112,7 @@ PERSISTER = "group.share.persister.class.name"
 KEY = ShareKey("g", bytes(16), 0)
 
 
-def test_it_takes_everything_and_knows_nothing() -> None:
+def test_no_op_share_coordinator_takes_everything_and_knows_nothing() -> None:
     persister = NoOpPersister()
     assert persister.ask_about(InitializeState(KEY, 3, 7)) is None
     write = WriteState(KEY, state_epoch=3, leader_epoch=2, start_offset=9, delivery_complete_count=0, batches=[])
@@ -145,6 +145,6 @@ def test_the_share_coordinator_is_the_default() -> None:
         assert broker.cluster.config.get(PERSISTER) == DEFAULT_PERSISTER
 
 
-def test_another_class_is_refused_as_by_kafka() -> None:
+def test_share_coordinator_of_another_class_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"Unknown persister specified com\.example\.Mine"):
         BrokerConfig({PERSISTER: "com.example.Mine"})

@@ -224,7 +224,7 @@ def test_version_1_retries_are_told_by_the_outcome(coordinator: FakeTransactionC
     assert len(coordinator.markers[A0]) == 1
 
 
-def test_there_is_nothing_to_end_in_version_1(coordinator: FakeTransactionCoordinator) -> None:
+def test_end_txn_of_version_1_without_a_transaction_is_refused(coordinator: FakeTransactionCoordinator) -> None:
     producer = coordinator.begin()
     for commit in (True, False):
         assert coordinator.code_of(EndTransaction("t", *producer, commit)) is ErrorCode.INVALID_TXN_STATE
@@ -495,7 +495,7 @@ def test_an_id_is_what_its_last_record_says(decoded: bool) -> None:
     assert (machine.transactions, machine.open) == ({}, set())
 
 
-def test_before_transaction_version_1_a_record_does_not_say_all(coordinator: FakeTransactionCoordinator) -> None:
+def test_transaction_record_before_version_1_is_decoded_again(coordinator: FakeTransactionCoordinator) -> None:
     coordinator.transaction_version = 0
     (record,) = coordinator.machine.decide(InitProducerId("t", 1000), 0).records
     assert record.decoded is None

@@ -311,7 +311,7 @@ def story(random: Random, length: int) -> Iterator[Happening]:
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 1 << 32), length=st.integers(10, 80))
-def test_nothing_is_lost_and_nothing_doubled(seed: int, length: int) -> None:
+def test_transactions_lose_and_double_nothing_whatever_happens(seed: int, length: int) -> None:
     world = World()
     for transactional_id in IDS:
         world.new_producer(transactional_id)

@@ -49,7 +49,7 @@ def test_transactional_ids_expire_only_when_nothing_is_open(state: TransactionSt
 
 
 @pytest.mark.parametrize("state", sorted(ENDING))
-def test_nothing_is_taken_while_the_markers_are_written(state: TransactionState) -> None:
+def test_end_txn_waits_while_the_markers_are_written(state: TransactionState) -> None:
     rules = RULES[state]
     assert rules.end_v1 is not None
     assert rules.end_v2 is not None

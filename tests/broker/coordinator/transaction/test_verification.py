@@ -58,7 +58,7 @@ def refuse(code: ErrorCode) -> Callable[[Command[Any]], Any]:
     return answer
 
 
-def test_what_a_client_can_do_is_known_from_its_version() -> None:
+def test_verification_knows_a_producers_support_from_its_version() -> None:
     assert [Support.of_produce(version) for version in (9, 10, 11, 12)] == [
         Support.VERIFY,
         Support.VERIFY,

@@ -286,7 +286,7 @@ def test_a_commit_of_a_member_that_was_fenced(broker: KafkaBroker, client: WireC
     ]
 
 
-def test_hint_names_records_that_retention_deleted(broker: KafkaBroker) -> None:
+def test_hint_names_records_that_were_deleted(broker: KafkaBroker) -> None:
     broker.produce("orders", "one", partition=0)
     broker.topic("orders").delete_records(0)
     assert hints(broker)[0].startswith("the records of orders-0 before offset 1 were deleted, by retention.ms=")

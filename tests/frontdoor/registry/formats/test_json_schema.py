@@ -269,7 +269,9 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(st.booleans() | st.builds(dict), 
 
 
 @given(SCHEMAS, SCHEMAS, st.booleans(), st.lists(DOCUMENTS, min_size=1, max_size=10))
-def test_who_reads_another_admits_its_documents(one: Any, two: Any, alike: bool, documents: list[Any]) -> None:
+def test_json_schema_that_reads_another_admits_its_documents(
+    one: Any, two: Any, alike: bool, documents: list[Any]
+) -> None:
     if alike and isinstance(one, dict) and isinstance(two, dict):
         two = {**one, **two}
     for reader, writer in ((one, two), (two, one)):

@@ -133,7 +133,7 @@ def test_paths_stay_in_their_folder(path: str) -> None:
         schema("message A {}", **{path: ""})
 
 
-def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_protobuf_schemas_without_the_package_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
     monkeypatch.delitem(sys.modules, ProtobufSchema.__module__)
     with pytest.raises(ImportError, match=r'pip install "odradek\[schemas\]"'):
@@ -222,7 +222,7 @@ def _file(**more: Any) -> FileDescriptorProto:
     return FileDescriptorProto(name="f", **more)
 
 
-def test_what_is_not_written_is_said() -> None:
+def test_protobuf_text_of_unsupported_parts_is_refused() -> None:
     for file, why in (
         (_file(syntax="editions"), "the syntax 'editions'"),
         (_file(extension=[{"name": "e"}]), "extensions are not supported"),

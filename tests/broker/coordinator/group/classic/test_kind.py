@@ -75,7 +75,7 @@ def test_join_group_that_is_refused_makes_no_group(
     assert driver.journal.end_offset == 0
 
 
-def test_who_joins_must_fit_the_group(driver: GroupDriver) -> None:
+def test_join_group_that_does_not_fit_the_group_is_refused(driver: GroupDriver) -> None:
     driver.stable(protocols=("range", "sticky"))
     assert driver.join(protocols=("roundrobin",)).result().error_code == E.INCONSISTENT_GROUP_PROTOCOL
     assert driver.join(protocol_type="connect").result().error_code == E.INCONSISTENT_GROUP_PROTOCOL
@@ -357,7 +357,7 @@ def test_members_survive_a_reload_with_a_whole_session_before_them(driver: Group
     assert driver.beat(follower, 2) == E.UNKNOWN_MEMBER_ID
 
 
-def test_who_waits_is_let_go_by_a_reload(driver: GroupDriver) -> None:
+def test_join_group_that_waits_is_answered_by_a_reload(driver: GroupDriver) -> None:
     driver.stable()
     waiting = driver.join()
     driver.shard.reload()

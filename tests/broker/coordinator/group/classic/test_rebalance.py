@@ -103,7 +103,7 @@ def test_a_first_rebalance_waits_for_more_members() -> None:
     assert len(first.result().members) == 2
 
 
-def test_who_comes_when_all_have_left_may_bring_another_protocol() -> None:
+def test_join_group_after_all_have_left_may_bring_another_protocol() -> None:
     """As a real Kafka answers: the group stays in its first rebalance, and nobody is there to disagree."""
     driver = GroupDriver(GroupSettings(initial_rebalance_delay_ms=3_000))
     first = driver.join(protocols=("range",))
@@ -158,7 +158,7 @@ def test_a_hundred_members_pause_for_a_millisecond(running: GroupDriver) -> None
     assert {slot.result().generation_id for slot in slots} == {1}
 
 
-def test_there_is_no_pause_while_the_clock_stands_still(driver: GroupDriver) -> None:
+def test_rebalance_makes_no_pause_while_the_clock_stands_still(driver: GroupDriver) -> None:
     driver.join(version=4)
     assert len(driver.join().result().members) == 1
 

@@ -49,7 +49,9 @@ def owned_id(driver: ConsumerDriver, name: str) -> bytes:
         ("a", 1, E.FENCED_MEMBER_EPOCH, "a smaller member epoch (1) than the one known by the group coordinator (2)"),
     ],
 )
-def test_whoever_is_wrong_changes_nothing(member_id: str, epoch: int, code: ErrorCode, text: str) -> None:
+def test_consumer_heartbeat_that_is_refused_changes_nothing(
+    member_id: str, epoch: int, code: ErrorCode, text: str
+) -> None:
     driver = ConsumerDriver()
     driver.join("a")
     before, end = hard_state(driver.group), driver.journal.end_offset
@@ -106,7 +108,7 @@ def test_silence_ends_a_session() -> None:
     assert hard_state(driver.rebuilt()) == hard_state(driver.group)
 
 
-def test_who_does_not_give_up_its_partitions_in_time_is_out() -> None:
+def test_consumer_member_that_revokes_too_late_is_removed() -> None:
     driver = ConsumerDriver(STABLE)
     driver.join("a")
     driver.join("b")
@@ -158,7 +160,7 @@ def test_a_static_member_keeps_its_place_for_a_session() -> None:
 
 
 @pytest.mark.parametrize("code", [E.NOT_ENOUGH_REPLICAS, E.NOT_LEADER_OR_FOLLOWER, E.MESSAGE_TOO_LARGE])
-def test_what_is_not_stored_has_not_happened(code: ErrorCode) -> None:
+def test_consumer_heartbeat_that_could_not_be_stored_changes_nothing(code: ErrorCode) -> None:
     driver = ConsumerDriver(STABLE)
     driver.join("a")
     before = hard_state(driver.group)

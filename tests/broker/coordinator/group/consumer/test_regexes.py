@@ -40,7 +40,7 @@ def test_a_pattern_is_what_it_is_to_kafka(regex: str) -> None:
 
 
 @pytest.mark.parametrize("regex", sorted(DIFFERENT))
-def test_what_re2_does_not_take_is_refused(regex: str) -> None:
+def test_subscribed_topic_regex_that_re2_refuses_is_refused(regex: str) -> None:
     assert not SAID[regex].startswith("!")
     assert said(regex).startswith("!")
 

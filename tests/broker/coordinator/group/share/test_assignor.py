@@ -75,7 +75,7 @@ def test_partitions_are_shared_anew_when_members_of_a_share_group_come(
 
 
 @given(st.sets(st.integers(0, 9), min_size=1), st.integers(1, 12))
-def test_who_does_not_subscribe_gives_up_all(gone: set[int], partitions: int) -> None:
+def test_share_assignor_gives_nothing_to_who_does_not_subscribe(gone: set[int], partitions: int) -> None:
     first = spread({}, list(range(10)), partitions)
     rest = [member for member in range(10) if member not in gone]
     if not rest:

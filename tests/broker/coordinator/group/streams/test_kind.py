@@ -216,7 +216,7 @@ def test_end_points_are_numbered_anew_after_a_load() -> None:
     assert {each.user_endpoint.port for each in told.endpoints} == {1, 2}
 
 
-def test_other_kinds_are_no_streams_groups() -> None:
+def test_streams_heartbeat_to_a_group_of_another_kind_is_refused() -> None:
     driver = StreamsDriver()
     unknown = driver.error(heartbeat("g", "a", 3))
     assert unknown == (ErrorCode.GROUP_ID_NOT_FOUND, "Streams group g not found.")

@@ -96,7 +96,7 @@ def test_other_groups_ask_for_a_refused_topic_themselves() -> None:
     assert [effect.group_id for effect in driver.effects if isinstance(effect, CreateInternalTopics)] == ["other"]
 
 
-def test_only_three_reasons_are_told() -> None:
+def test_internal_topic_errors_name_three_reasons_at_most() -> None:
     names = [f"s{number}" for number in range(5)]
     topology = Topology(0, {"0": Subtopology("0", ["t"], state_changelog_topics=[TopicInfo(name) for name in names])})
     driver = StreamsDriver()
@@ -165,13 +165,13 @@ NEW = Member("m", process_id="p")
 HAS = Member("m", 4, process_id="p", assigned=Held({"0": {0: 4, 1: 4}}))
 
 
-def test_what_is_free_is_taken_up() -> None:
+def test_streams_member_takes_tasks_that_are_free() -> None:
     after = reconcile(NEW, 3, Target(tasks(0, 1), tasks(2)), None, holders())
     assert (after.state, after.epoch, after.previous_epoch) == (MemberState.STABLE, 3, 0)
     assert after.assigned == Held({"0": {0: 3, 1: 3}}, tasks(2))
 
 
-def test_what_another_process_has_is_waited_for() -> None:
+def test_streams_member_waits_for_tasks_of_another_process() -> None:
     other = Member("n", process_id="q", assigned=Held({"0": {0: 2}}))
     after = reconcile(NEW, 3, Target(tasks(0, 1)), None, holders(other))
     assert (after.state, after.epoch) == (MemberState.UNRELEASED_TASKS, 3)
@@ -201,12 +201,12 @@ def test_tasks_are_given_up_before_the_epoch_moves() -> None:
     assert freed.assigned == Held({"0": {1: 4}}, tasks(0))
 
 
-def test_who_says_that_it_owns_less_need_not_give_up() -> None:
+def test_streams_member_that_owns_less_need_not_revoke() -> None:
     after = reconcile(HAS, 6, Target(tasks(1)), owned((1,)), holders(HAS))
     assert (after.state, after.epoch, after.assigned.active) == (MemberState.STABLE, 6, {"0": {1: 4}})
 
 
-def test_nothing_changes_at_the_target() -> None:
+def test_streams_member_at_its_target_does_not_change() -> None:
     member = HAS._replace(epoch=6)
     assert reconcile(member, 6, NO_TARGET, None, holders(member)) is member
 
@@ -220,7 +220,7 @@ def test_a_state_that_nobody_knows() -> None:
     assert (after.state, after.epoch) == (MemberState.STABLE, 6)
 
 
-def test_only_changed_targets_are_written() -> None:
+def test_streams_assignment_writes_only_changed_targets() -> None:
     group = StreamsGroup("g")
     group.put_member(Member("a", process_id="p"))
     group.targets["a"] = Target({"0": frozenset({0, 1})})
@@ -246,7 +246,7 @@ def test_standbys_as_the_group_is_configured() -> None:
         assert sorted((*target.active["0"], *target.standby["0"])) == [0, 1]
 
 
-def test_nobody_has_tasks_while_topics_are_missing() -> None:
+def test_streams_group_with_missing_topics_assigns_no_tasks() -> None:
     group = StreamsGroup("g")
     group.put_member(Member("a"))
     targets, records = compute_targets(group, None, 2, configure(PLAIN, Topics(u=1)), {}, 0, release=BEFORE)
