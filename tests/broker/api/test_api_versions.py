@@ -26,8 +26,9 @@ def test_tells_what_is_registered_and_nothing_else(install: Install) -> None:
     answer = exchange(FakeCluster(), request_frame(ApiVersionsRequest(), 0))
     assert answer is not None
     _, response = response_of(ApiVersionsRequest(), 0, answer)
-    told = {each.api_key: each.max_version for each in response.api_keys}
-    advertised = {key: each.max_version for key, each in SERVED.all().items()}
+    told = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
+    advertised = {key: (each.min_version, each.max_version) for key, each in SERVED.all().items()}
+    advertised[0] = (0, advertised[0][1])  # of Produce Kafka tells versions that librdkafka asks for (KAFKA-18659)
     assert set(advertised) >= ONLY_WITH_A_SUBSCRIPTION
     assert told == {key: version for key, version in advertised.items() if key not in ONLY_WITH_A_SUBSCRIPTION}
 
@@ -46,12 +47,17 @@ def test_api_versions_tells_features(version: int, lowest: int) -> None:
     assert min(supported.values()) >= lowest
     finalized = {each.name: each.max_version_level for each in response.finalized_features}
     assert finalized["metadata.version"] == 33
+    assert all(each.min_version_level == each.max_version_level for each in response.finalized_features)
+    assert response.finalized_features_epoch > 0
     assert (info.client_software_name, info.client_software_version) == ("me", "1.0")
 
 
-@pytest.mark.parametrize("name", ["bad name!", "", "-x", "x-", "é"])
-def test_software_names_are_checked(name: str) -> None:
-    request = ApiVersionsRequest(client_software_name=name, client_software_version="1.0")
+@pytest.mark.parametrize(
+    ("name", "software_version"),
+    [*((name, "1.0") for name in ("bad name!", "", "-x", "x-", "é")), ("me", "1.0!"), ("me", "")],
+)
+def test_software_names_are_checked(name: str, software_version: str) -> None:
+    request = ApiVersionsRequest(client_software_name=name, client_software_version=software_version)
     info = ConnectionInfo()
     answer = exchange(FakeCluster(), request_frame(request, 3), info)
     assert answer is not None

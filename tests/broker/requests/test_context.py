@@ -7,7 +7,9 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.security.acl import Operation, Pattern, Permission, Resource, all_operations
+from odradek.broker.security.authorizer import Authorizer
 from odradek.broker.security.principal import Principal
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.acls import SECURED, allow
 
@@ -63,3 +65,42 @@ def test_a_required_right_that_is_missing_has_the_resources_error(resource: Reso
     with pytest.raises(KafkaError) as caught:
         context(Cluster(config=SECURED)).require(Operation.DESCRIBE, resource, "x")
     assert caught.value.code is code
+
+
+FORWARDED = {
+    *("CreateTopics", "DeleteTopics", "CreatePartitions", "CreateAcls", "DeleteAcls"),
+    *("AlterConfigs", "IncrementalAlterConfigs", "AlterClientQuotas", "AlterUserScramCredentials"),
+    *("CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken"),
+    *("ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments"),
+    *(
+        "DescribeQuorum",
+        "UpdateFeatures",
+        "UnregisterBroker",
+        "UnregisterController",
+        "AddRaftVoter",
+        "RemoveRaftVoter",
+    ),
+}
+"""What a broker of Kafka 4.4.0 forwards to its controller."""
+
+
+def test_the_controller_decides_about_what_brokers_forward() -> None:
+    cluster = Cluster(config=SECURED)
+    of_brokers, of_controller = Authorizer(), Authorizer()
+    cluster.services.authorizer, cluster.services.controller_authorizer = of_brokers, of_controller
+    forwarded = set()
+    for key, spec in API_BY_KEY.items():
+        ctx = RequestContext(cluster.services, cluster.nodes[1], ConnectionInfo(), key, 0, 1, None)
+        assert ctx.authorizer in (of_brokers, of_controller)
+        if ctx.authorizer is of_controller:
+            forwarded.add(spec.name)
+    assert forwarded == FORWARDED
+
+
+def test_who_lacks_a_right_on_the_cluster_is_told_in_kafkas_words() -> None:
+    ctx = context(Cluster())
+    session = f"org.apache.kafka.network.Session@{id(ctx.connection) & 0xFFFFFFFF:x}"
+    assert ctx.needs_permission(Operation.ALTER) == (
+        f"Request Request(processor=0, connectionId=c, session={session}, listenerName=ListenerName(PLAINTEXT), "
+        "securityProtocol=PLAINTEXT, buffer=null, envelope=None) needs ALTER permission."
+    )

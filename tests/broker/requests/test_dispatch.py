@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import trio
 
+from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.dispatch import Parts, Pending, skip_tagged_fields
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
@@ -148,6 +149,42 @@ def test_dispatch_of_a_cut_tag_buffer_closes_the_connection(install: Install, ta
     frame = struct.pack(">hhih", 12, 4, 1, -1) + tail
     with pytest.raises(CloseConnection):
         exchange(FakeCluster(), struct.pack(">i", len(frame)) + frame)
+
+
+@pytest.mark.parametrize(
+    "frame", [b"", b"\0\x0c", struct.pack(">hhi", 12, 0, 1), struct.pack(">hhih", 12, 0, 1, 3) + b"ab"]
+)
+def test_dispatch_of_a_frame_shorter_than_its_header_closes_the_connection(install: Install, frame: bytes) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    with pytest.raises(CloseConnection):
+        exchange(FakeCluster(), struct.pack(">i", len(frame)) + frame)
+
+
+def test_any_number_of_client_ids_is_read_and_few_are_kept(install: Install) -> None:
+    seen: list[str | None] = []
+    install(HeartbeatRequest, lambda ctx, request: seen.append(ctx.client_id))
+    cluster = FakeCluster()
+    names = ["x" * 5000, *(f"client-{number}" for number in range(4200))]
+    body = request_frame(HeartbeatRequest(group_id="g"), 0)[18:]
+    for name in names:
+        frame = struct.pack(">hhih", 12, 0, 1, len(name)) + name.encode() + body
+        cluster.dispatcher.begin(cluster.nodes[1], ConnectionInfo(id="c1"), memoryview(frame))
+    assert seen == names
+    assert len(cluster.dispatcher._client_ids) <= 4096
+    assert not any(len(name) > 4096 for name in cluster.dispatcher._client_ids)
+
+
+def test_a_client_that_is_cut_before_its_first_request_is_a_denial() -> None:
+    cluster = Cluster()
+    info = ConnectionInfo(id="c1", peer_host="10.0.0.7", listener="SSL")
+    cluster.dispatcher.refused_login(info, "no certificate")
+    (denial,) = cluster.services.denials.entries
+    assert (denial.host, denial.listener, denial.operation, denial.reason) == (
+        "10.0.0.7",
+        "SSL",
+        "LOGIN",
+        "no certificate",
+    )
 
 
 def test_unknown_header_tags_are_skipped() -> None:

@@ -7,6 +7,7 @@ import random
 import struct
 from collections.abc import Callable, Iterator
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,9 @@ from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Long, Pending
 from odradek.broker.requests.error_answers import error_response, levels_of
 from odradek.broker.requests.handlers import OPEN, Access, Handler, Whole
-from odradek.broker.requests.long_requests import Cuts, Pace, encoded_in_chunks, merge
+from odradek.broker.requests.long_requests import Chunks, Cuts, Pace, encoded_in_chunks, merge
+from odradek.broker.requests.long_requests import served_in_parts as served_in_parts_of
+from odradek.broker.requests.parked_request import EncodedBody
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import joined
@@ -39,7 +42,14 @@ from odradek.protocol.generated.messages.describe_share_group_offsets import (
 from odradek.protocol.generated.messages.describe_transactions import DescribeTransactionsRequest
 from odradek.protocol.generated.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from odradek.protocol.generated.messages.list_groups import ListedGroup, ListGroupsResponse
-from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.generated.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+    ListOffsetsTopicResponse,
+)
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.protocol.generated.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -184,6 +194,36 @@ def test_parts_grow_while_they_are_quick_and_shrink_when_they_are_not() -> None:
     for _ in range(50):
         pace.took(0)
     assert 1 < pace.elements < 10_000
+
+
+def test_the_answers_to_parts_of_one_topic_become_one() -> None:
+    def answer(**topics: list[int]) -> ListOffsetsResponse:
+        rows = {name: [ListOffsetsPartitionResponse(index) for index in indexes] for name, indexes in topics.items()}
+        return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name, found) for name, found in rows.items()])
+
+    def told(response: ListOffsetsResponse) -> list[tuple[str, list[int]]]:
+        return [(topic.name, [each.partition_index for each in topic.partitions]) for topic in response.topics]
+
+    levels = levels_of(ListOffsetsRequest(-1), 11)
+    merged = merge(answer(a=[0], b=[1, 2]), answer(b=[3], c=[4]), levels, continued=True)
+    assert told(merged) == [("a", [0]), ("b", [1, 2, 3]), ("c", [4])]
+    apart = merge(answer(a=[0], b=[1]), answer(b=[3]), levels, continued=False)
+    assert told(apart) == [("a", [0]), ("b", [1]), ("b", [3])]
+    assert told(merge(answer(), answer(b=[3]), levels, continued=True)) == [("b", [3])]
+    assert told(merge(answer(b=[3]), answer(), levels, continued=True)) == [("b", [3])]
+
+
+def test_a_part_that_is_refused_is_the_answer() -> None:
+    asked: list[list[str]] = []
+
+    def serve(part: DescribeGroupsRequest) -> Any:
+        asked.append(part.groups)
+        return SimpleNamespace(error_code=15) if len(asked) == 2 else DescribeGroupsResponse(groups=[])
+
+    request = DescribeGroupsRequest([f"group-{number}" for number in range(50)])
+    answer = trio.run(served_in_parts_of, serve, BrokerClock(), request, 5, lambda: False)
+    assert answer.error_code == 15
+    assert asked == [request.groups[:4], request.groups[4:12]]
 
 
 # -- in the dispatcher
@@ -462,6 +502,29 @@ def many_responses() -> Iterator[Any]:
 def test_chunks_are_the_bytes_of_the_whole(response: Message, version: int) -> None:
     whole: Any = codec(type(response), version)
     assert joined(encoded_in_chunks(whole, response, 1 << 30)) == whole.encode(response)
+
+
+@pytest.mark.parametrize("version", [0, 5])
+def test_an_answer_that_was_encoded_or_has_no_elements_is_sent_as_it_is(version: int) -> None:
+    coded = codec(DescribeGroupsResponse, version)
+    assert encoded_in_chunks(coded, EncodedBody(b"body"), 1) == [b"body"]
+    for count in (0, 1):
+        response = DescribeGroupsResponse(groups=[DescribedGroup()] * count)
+        assert joined(encoded_in_chunks(coded, response, 1 << 20)) == coded.encode(response)
+    none_yet = Chunks(coded, "groups", 1 << 20)
+    none_yet.add(DescribeGroupsResponse(groups=[]))
+    assert joined(none_yet.parts()) == coded.encode(DescribeGroupsResponse(groups=[]))
+
+
+def test_an_answer_may_have_as_many_bytes_as_are_allowed() -> None:
+    coded = codec(DescribeGroupsResponse, 5)
+    response = DescribeGroupsResponse(groups=[DescribedGroup(group_id="g" * 100)] * 10)
+    chunks = Chunks(coded, "groups", 1 << 20)
+    chunks.add(response)
+    size = sum(map(len, chunks.parts()[1:-1]))
+    assert joined(encoded_in_chunks(coded, response, size)) == coded.encode(response)
+    with pytest.raises(CloseConnection, match=f"larger than {size - 1} bytes"):
+        encoded_in_chunks(coded, response, size - 1)
 
 
 def test_an_answer_that_is_too_large_ends_the_connection() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Generator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,9 +11,20 @@ import trio
 from trio.testing import MockClock
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.requests.parked_request import EncodedBody, Parked, is_coroutine, later, later_all
+from odradek.broker.partitions.waiters import WaiterSet
+from odradek.broker.requests.parked_request import (
+    EncodedBody,
+    OutcomeWait,
+    Parked,
+    awaited,
+    is_coroutine,
+    later,
+    later_all,
+    then,
+)
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.clocks import clock_at
 
 
 class Countdown(Parked):
@@ -169,3 +181,90 @@ def test_several_replies_fill_one_answer() -> None:
     slots[1].complete(3)
     slots[0].fail(KafkaError(ErrorCode.NOT_COORDINATOR))
     assert run(waiting) == {"a": 1, "b": ErrorCode.NOT_COORDINATOR, "c": 3}
+
+
+def test_awaited_gives_the_coordinators_own_answer_now_or_later() -> None:
+    refused: ReplySlot[Any] = ReplySlot()
+    answered: ReplySlot[Any] = ReplySlot()
+    assert awaited(1) == 1
+    refused.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
+    assert run(awaited(refused, lambda error: error.code.value)) == 16
+    answered.complete(2)
+    assert run(awaited(answered)) == 2
+
+
+def test_then_makes_an_answer_of_one_that_is_there_or_comes() -> None:
+    clock = BrokerClock()
+
+    async def two() -> int:
+        return 2
+
+    assert then(1, clock, str) == "1"
+    assert run(then(two(), clock, str)) == "2"
+    slot: ReplySlot[Any] = ReplySlot()
+    slot.complete(3)
+    assert run(then(awaited(slot), clock, str)) == "3"
+    assert run(then(two(), clock, lambda number: later(slot, lambda other: number + other))) == 5
+
+
+# -- Outcomes of changes that partitions wait for.
+
+
+class Change:
+    """A change of a partition that is over when `done` says so."""
+
+    def __init__(self) -> None:
+        self.partition = SimpleNamespace(waiters=WaiterSet())
+        self.done = False
+
+
+class Changes:
+    """Changes and who waits for them; `told`: (change, whether there was no more time)."""
+
+    def __init__(self, clock: BrokerClock, count: int, timeout_ms: int) -> None:
+        self.told: list[tuple[int, bool]] = []
+        self.changes = [Change() for _ in range(count)]
+        self.wait = OutcomeWait(clock, timeout_ms, self.changes, self._settle, lambda: "answer")
+
+    def _settle(self, change: Change, due: bool) -> bool:
+        self.told.append((self.changes.index(change), due))
+        return change.done
+
+    def finish(self, number: int) -> None:
+        self.changes[number].done = True
+        self.changes[number].partition.waiters.wake_all()
+
+
+def test_outcomes_are_settled_once_each_as_they_come() -> None:
+    asked = Changes(clock_at(1000), 2, timeout_ms=50)
+    woken: list[int] = []
+    asked.wait.wake = lambda: woken.append(1)
+    assert asked.wait.resume() is None
+    assert asked.told == []
+    asked.finish(1)
+    assert woken == [1]
+    assert asked.wait.resume() is None
+    assert asked.told == [(0, False), (1, False)]
+    asked.finish(0)
+    assert asked.wait.resume() == "answer"
+    assert asked.told[2:] == [(0, False)]
+    assert not any(len(change.partition.waiters) for change in asked.changes)
+
+
+@pytest.mark.parametrize("timeout_ms", [50, 0, -1])
+def test_an_outcome_wait_ends_at_its_time(timeout_ms: int) -> None:
+    clock = clock_at(1000)
+    asked = Changes(clock, 1, timeout_ms)
+    assert asked.wait.deadline_ms == 1000 + max(0, timeout_ms)
+    if timeout_ms > 0:
+        clock.advance(0.049)
+        assert asked.wait.resume() is None
+        clock.advance(0.001)
+    assert asked.wait.resume() == "answer"
+    assert asked.told == [(0, True)]
+
+
+def test_an_outcome_wait_that_nobody_wants_leaves_the_partitions() -> None:
+    asked = Changes(clock_at(1000), 2, timeout_ms=50)
+    asked.wait.abandon()
+    assert not any(len(change.partition.waiters) for change in asked.changes)
