@@ -30,7 +30,7 @@ from odradek.broker.config.node_config import (
 )
 from odradek.broker.config.node_config import Quorum as QuorumRoles
 from odradek.broker.config.requirements import check_broker, check_cordons, check_requirements
-from odradek.broker.controller.controller import BrokerConfigPublisher, Controller, Publisher, announce
+from odradek.broker.controller.controller import BrokerConfigPublisher, Controller, announce
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, features_at_start
 from odradek.broker.controller.machine import MemoryMetadataLog, adopt
 from odradek.broker.controller.membership import Membership
@@ -156,8 +156,8 @@ class Cluster:
         authorizer, of_controllers = self._make_authorizers()
         self.services = self._services(cluster_id or new_uuid_text(), authorizer, of_controllers)
         self.quota_switch = QuotaSwitch(self.services)
+        self._follow_image(authorizer, of_controllers)
         self.leader_checks = self._make_leader_checks() if nodes > 1 else None
-        self.controller.publishers += self._publishers(authorizer, of_controllers)
         if not places.directories:
             self.controller.open(MemoryMetadataLog(kraft_version=self.kraft_version_at_start))
             self.membership.join_controllers(self.separate)
@@ -205,25 +205,23 @@ class Cluster:
         metadata = metadata_directory(self.config) if data_dir is None else None
         return _Places(directories, of_nodes, metadata), roles
 
-    def _publishers(self, *authorizers: Authorizer | None) -> list[Publisher]:
+    def _follow_image(self, *authorizers: Authorizer | None) -> None:
         """Who follows the image, in the order in which they are told of a change: each may rely on those before it."""
-        return [
-            *(each.publish for each in dict.fromkeys(authorizers) if each is not None),
-            BrokerConfigPublisher(self.config).publish,
-            self.membership.publish,
-            self.replicator.before_publish,
-            self.topic_history.publish,
-            self.topics.publish,
-            self.replicator.publish,
-            self.coordinators.publish,
-            self._publish_to_telemetry,
-            self.quota_switch.publish,
-            self.maintenance.publish,
-            announce,
-            _if_there(lambda: self.leader_checks),
-            _if_there(lambda: self.topics.directories),
-            _if_there(lambda: self.disks),
-        ]
+        follow = self.controller.follow
+        for authorizer in dict.fromkeys(authorizers):
+            if authorizer is not None:
+                follow(authorizer.publish, "acls")
+        follow(BrokerConfigPublisher(self.config).publish, "configs")
+        follow(self.membership.publish, "brokers", "features")
+        follow(self.replicator.before_publish, "moved")
+        follow(self.topic_history.publish, "deleted")
+        follow(self.topics.publish, "created", "deleted", "grown", "moved", "configs")
+        follow(self.replicator.publish, "created", "grown", "brokers", "configs")
+        follow(self.coordinators.publish, "created", "deleted", "grown", "moved", "configs", "features")
+        follow(self._publish_to_telemetry, "configs")
+        follow(self.quota_switch.publish, "quotas")
+        follow(self.maintenance.publish, "configs")
+        follow(announce)
 
     def _make_server(self) -> Server:
         return Server(
@@ -337,7 +335,9 @@ class Cluster:
     def _make_leader_checks(self) -> LeaderChecks:
         from odradek.broker.replication.leader_checks import LeaderChecks
 
-        return LeaderChecks(self.controller, self.config, self.clock)
+        made = LeaderChecks(self.controller, self.config, self.clock)
+        self.controller.follow(made.publish, "created", "grown", "moved")
+        return made
 
     def _make_authorizers(self) -> tuple[Authorizer | None, Authorizer | None]:
         """Those of brokers and of controllers: the same one unless controllers are configured otherwise."""
@@ -679,17 +679,6 @@ def _first_node_id(config: BrokerConfig, directories: Sequence[Path]) -> int:
 
         number = next((found for path in directories if (found := stored_node_id(path)) is not None), None)
     return 1 if number is None else number
-
-
-def _if_there(part: Callable[[], Any]) -> Publisher:
-    """Publishes to a part that only some clusters have, or have from some time on."""
-
-    def publish(delta: MetadataDelta, image: MetadataImage) -> None:
-        made = part()
-        if made is not None:
-            made.publish(delta, image)
-
-    return publish
 
 
 def _lane_of(config: BrokerConfig) -> Lane:

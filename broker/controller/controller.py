@@ -65,8 +65,9 @@ class Controller:
     """Carries out commands on the cluster's metadata, each in one sync step: decide, append, replay, publish, reply.
 
     Owner: the cluster. `image` is one object for the controller's whole life, empty until `open`. `publishers` are
-    called in their order after each change; `open` publishes everything there is. They may read what they like, and ask
-    for further changes only through `post`. `active_since_ms`: when `controller_id` became the controller.
+    called in their order after each change that concerns them (`follow`); `open` publishes everything there is. They
+    may read what they like, and ask for further changes only through `post`. `active_since_ms`: when `controller_id`
+    became the controller.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Controller:
         self._machine = ControllerMachine(config, controller_id)
         self.state = self._machine.state
         self.image: MetadataImage = self._machine.image
-        self.publishers: list[Publisher] = []
+        self.publishers: list[tuple[Publisher, Sequence[str]]] = []
         self.active_since_ms = clock.now_ms()
         self.producer_ids = ProducerIdBlocks(self._producer_id_block)
         self._shard: Shard[ControllerMachine] | None = None
@@ -247,10 +248,19 @@ class Controller:
 
     # -- publishing
 
+    def follow(self, publish: Publisher, *concerns: str) -> None:
+        """Tell a publisher of changes from now on, after those that follow the image already.
+
+        `concerns`: the fields of a delta that it looks at. With none it is told of every change.
+        """
+        self.publishers.append((publish, concerns))
+
     def _handle_effect(self, shard: Shard[ControllerMachine], effect: Effect) -> None:
         if not isinstance(effect, ImageChanged):
             raise TypeError(f"{effect!r} is not an effect of the controller")
-        for publish in self.publishers:
+        for publish, concerns in self.publishers:
+            if concerns and not any(getattr(effect.delta, field) for field in concerns):
+                continue
             try:
                 publish(effect.delta, self.image)
             except Exception as error:

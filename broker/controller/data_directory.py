@@ -223,7 +223,9 @@ class DataDirectory:
         """The directories as one medium for the partitions."""
         others = [backend for backend in self.backends if not any(backend in mine for mine in self._with_logs.values())]
         logs = NodeDirectories(self._with_logs, others, controller, self._config)
-        topics.directories = logs if logs.are_several else None
+        if logs.are_several:
+            topics.directories = logs
+            controller.follow(logs.publish, "created", "deleted", "grown", "moved")
         topics.backend = self._durability.directory = logs
         topics.on_fork = lambda partition: logs.part((partition.topic.name, partition.index), partition.leader_id)
         topics.on_other_log = partial(_settle, logs)

@@ -86,6 +86,7 @@ def disks_of(cluster: Cluster) -> FailingDisks:
     """The failing disks of a cluster; none at first."""
     if cluster.disks is None:
         cluster.disks = FailingDisks(cluster.topics)
+        cluster.controller.follow(cluster.disks.publish, "created", "grown", "moved")
     return cluster.disks
 
 

@@ -92,7 +92,7 @@ class FailingDisks:
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """See `odradek.broker.controller.controller.Publisher`: leaders have moved, partitions have come."""
-        if self._faults and (delta.created or delta.grown or delta.moved):
+        if self._faults:
             self._look(self._every())
 
     def _every(self) -> Iterator[Partition]:

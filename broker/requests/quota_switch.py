@@ -39,7 +39,7 @@ class QuotaSwitch:
         self.quotas: Quotas | None = None
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        if not delta.quotas or (self.quotas is None and not image.quotas):
+        if self.quotas is None and not image.quotas:
             return
         services = self._services
         if self.quotas is None:

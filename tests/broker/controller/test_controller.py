@@ -143,7 +143,7 @@ def test_publishers_hear_of_each_change_once_and_before_its_reply() -> None:
         names = [topic.name for topic in delta.created.values()]
         heard.append((names, [topic.name for topic in delta.deleted.values()], image.offset))
 
-    cluster.controller.publishers.append(publish)
+    cluster.controller.follow(publish)
     topic = cluster.create_topic("a")
     offset = cluster.image.offset
     assert heard == [(["a"], [], offset)]

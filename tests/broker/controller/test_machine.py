@@ -105,7 +105,7 @@ def test_producer_id_block_is_waited_for_while_the_controller_works() -> None:
         except KafkaError as error:
             codes.append(error.code)
 
-    cluster.controller.publishers.append(publish)
+    cluster.controller.follow(publish)
     cluster.create_topic("a")
     assert codes == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
     assert cluster.controller.producer_ids.allocate(1) == 0

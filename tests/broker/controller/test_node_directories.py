@@ -274,7 +274,7 @@ def test_a_new_partition_is_not_assigned_until_its_broker_says_where(tmp_path: P
     cluster = opened(paths(tmp_path))
     seen: list[tuple[bytes, ...]] = []
     cluster.controller.publishers.insert(
-        0, lambda delta, image: seen.extend(p.directories for t in image.topics.values() for p in t.partitions)
+        0, (lambda delta, image: seen.extend(p.directories for t in image.topics.values() for p in t.partitions), ())
     )
     cluster.create_topic("t")
     first, second = seen

@@ -124,7 +124,7 @@ class ClusterModel(RuleBasedStateMachine):
         self.lossy = False
         self.unclean_epoch = -1
         self.chosen: tuple[int, ...] = ()
-        self.cluster.controller.publishers.insert(0, self.changed)
+        self.cluster.controller.publishers.insert(0, (self.changed, ()))
 
     def changed(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """After each change of the metadata, of which a rule may make several."""
