@@ -1,12 +1,8 @@
-"""An unnamed temporary file for log chunks that are not kept in memory, with its writer thread and its maps.
+"""An unnamed temporary file for log chunks that are not kept in memory.
 
 The file is on a disk, and the system caches as much of it as there is room. One file has the extents of all logs, so
 the number of descriptors does not grow with the partitions. An extent is written once, and freed when no log, view or
-slice refers to it. Readers get maps; the last few are kept, up to 64 MiB.
-
-A disk may block and the event loop must not, so a thread writes the file and makes holes in it. It begins with the
-first chunk and ends with the pool. A chunk is read from memory until it is written, so a log may be deleted, cut,
-forked or restored meanwhile. The thread reports in a deque, which the pool reads in the event loop.
+slice refers to it.
 """
 
 from __future__ import annotations
@@ -14,14 +10,10 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
-from queue import SimpleQueue
-from threading import Lock, Thread
-from typing import Protocol
-from weakref import ref
+from threading import Lock
 
 from odradek.protocol.file_slice import WORTH_SENDING
 from odradek.protocol.records import Buffer
@@ -186,144 +178,3 @@ def temporary_file() -> BackingFile:
         folder = "/var/tmp"  # /tmp is often a file system in memory
     with tempfile.TemporaryFile(dir=folder, prefix="odradek-") as file:
         return BackingFile(os.dup(file.fileno()))
-
-
-_MOST_BYTES = 64 * 1024 * 1024
-_MOST_CHUNK_MAPS = 64
-
-
-class Mappable(Protocol):
-    """A chunk for readers. `view`: its bytes, None while they are in a file and not mapped."""
-
-    extent: Extent | None
-    view: memoryview | None
-
-
-class ChunkMaps:
-    """The maps of a pool's chunks, oldest first.
-
-    Their number is limited, so that the process maps little of its files. Any thread may ask, because logs of several
-    brokers share chunks.
-    """
-
-    def __init__(self) -> None:
-        self._maps: deque[tuple[ref[Mappable], int]] = deque()
-        self._bytes = 0
-        self._lock = Lock()
-
-    def look(self, chunk: Mappable) -> memoryview:
-        """The bytes of a chunk in a file; they stay the view of the chunk until others need the room."""
-        extent = chunk.extent
-        assert extent is not None, "a chunk without a view is in a file"
-        view = extent.view(extent.offset, extent.size)
-        with self._lock:
-            self._maps.append((ref(chunk), extent.size))
-            self._bytes += extent.size
-            chunk.view = view
-            while (self._bytes > _MOST_BYTES or len(self._maps) > _MOST_CHUNK_MAPS) and len(self._maps) > 1:
-                oldest, size = self._maps.popleft()
-                self._bytes -= size
-                unmapped = oldest()
-                if unmapped is not None and unmapped is not chunk and unmapped.extent is not None:
-                    unmapped.view = None
-        return view
-
-
-THREAD_NAME = "odradek chunk writer"
-
-
-class Movable(Protocol):
-    """A chunk for the writer. `held`: the bytes that it takes in memory; `fill`: how many are used."""
-
-    extent: Extent | None
-    held: int
-    number: int
-
-    @property
-    def fill(self) -> int: ...
-
-    def bytes(self) -> memoryview:
-        """All bytes, from the first one on."""
-
-    def moved(self, extent: Extent) -> None:
-        """The bytes have moved to this extent."""
-
-
-class ChunkWriter:
-    """Writes chunks one after the other, and frees the room of released ones.
-
-    Owner: a pool, from whose thread `put`, `take_failure` and `close` are called. A chunk that ends before its turn is
-    not written. A failure drops all chunks that were put before; the pool puts them again if it wants them written.
-    `gone` takes (number, bytes) of each chunk that left memory. `on_written` is called in the writer's thread after
-    each job. The thread does not refer to the pool, which closes its writer when nobody uses it any more. RuntimeError
-    if the system has no thread left.
-    """
-
-    def __init__(self, gone: deque[tuple[int, int]], on_written: Callable[[], None] | None = None) -> None:
-        self._gone = gone
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._file: BackingFile | None = None
-        self._generation = 1
-        self._failed = 0
-        self._failure: Exception | None = None
-        self.written = 0
-        self.on_written = on_written
-        # A daemon: a disk that hangs must not keep the process from ending.
-        Thread(target=self._run, name=THREAD_NAME, daemon=True).start()
-
-    def put(self, chunk: Movable) -> None:
-        """Write a chunk that takes no more appends."""
-        self._jobs.put(partial(self._write, self._generation, ref(chunk)))
-
-    def take_failure(self) -> Exception | None:
-        """The failure that dropped the chunks put so far, if there was one; later ones are tried."""
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            self._generation += 1
-        return failure
-
-    def close(self) -> None:
-        """End after the chunks that were put. Any thread may call this; it does not wait."""
-        if self._file is not None:
-            self._file.later = None
-        self._jobs.put(None)
-
-    # -- in the thread
-
-    def _run(self) -> None:
-        while True:
-            job = self._jobs.get()
-            if job is None:
-                if self._file is not None:
-                    self._file.later = None
-                return
-            job()
-            del job  # while this waits, it refers to no chunk
-            told = self.on_written
-            if told is not None:
-                told()
-                del told
-
-    def _write(self, generation: int, which: ref[Movable]) -> None:
-        chunk = which()
-        if generation <= self._failed or chunk is None or chunk.extent is not None:
-            return
-        try:
-            extent = self._stored(chunk)
-        except Exception as error:  # any error: those who wait for this thread have to learn of it
-            self._failed = generation
-            self._failure = error.with_traceback(None)  # its frames refer to the chunk
-            return
-        held, chunk.held = chunk.held, 0
-        chunk.moved(extent)
-        self.written += 1
-        self._gone.append((chunk.number, held))
-
-    def _stored(self, chunk: Movable) -> Extent:
-        file = self._file
-        if file is None:
-            file = self._file = temporary_file()
-            file.later = self._jobs.put
-        extent = file.extent(max(chunk.fill, 1))
-        extent.write(chunk.bytes()[: chunk.fill])
-        return extent

@@ -11,6 +11,11 @@ answer takes no memory of the process. A chunk that large fetches have taken twi
 full, so that the next ones go by descriptor. A single reader of everything never pays for that. With a limit of -1
 nothing moves.
 
+Readers of the file get maps; the last few are kept, up to 64 MiB. A disk may block and the event loop must not, so a
+thread writes the file and makes holes in it. It begins with the first chunk and ends with the pool. A chunk is read
+from memory until it is written, so a log may be deleted, cut, forked or restored meanwhile. The thread reports in a
+deque, which the pool reads in the event loop.
+
 If the file takes nothing (a full disk, no thread, no folder), records stay in memory beyond the limit, and nobody
 waits. That is logged as an error once. The next try comes after a quarter of the limit and 4 MiB more. If it works,
 the limit holds again.
@@ -21,11 +26,14 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from functools import partial
 from itertools import count
+from queue import SimpleQueue
+from threading import Lock, Thread
 from weakref import ref
 
 from odradek.protocol.file_slice import SENDS_FILES, WORTH_SENDING
-from odradek.storage.backing_file import ChunkMaps, ChunkWriter, Extent
+from odradek.storage.backing_file import BackingFile, Extent, temporary_file
 from odradek.storage.filling import Filling
 
 DEFAULT_LIMIT = 160 * 1024 * 1024
@@ -34,6 +42,9 @@ _WORTH_TRIMMING = 16 * 1024
 _MORE_BEFORE_NEXT_TRY = 4 * 1024 * 1024
 _OFTEN = 2
 """A chunk moves after so many sends: a single reader does not pay for it, and many readers gain."""
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_CHUNK_MAPS = 64
+THREAD_NAME = "odradek chunk writer"
 _log = logging.getLogger("odradek.storage")
 
 
@@ -91,6 +102,116 @@ class Chunk:
     def __del__(self) -> None:
         if self.held and self.pool is not None:
             self.pool.let_go(self.number, self.held)
+
+
+class ChunkMaps:
+    """The maps of a pool's chunks, oldest first.
+
+    Their number is limited, so that the process maps little of its files. Any thread may ask, because logs of several
+    brokers share chunks.
+    """
+
+    def __init__(self) -> None:
+        self._maps: deque[tuple[ref[Chunk], int]] = deque()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def look(self, chunk: Chunk) -> memoryview:
+        """The bytes of a chunk in a file; they stay the view of the chunk until others need the room."""
+        extent = chunk.extent
+        assert extent is not None, "a chunk without a view is in a file"
+        view = extent.view(extent.offset, extent.size)
+        with self._lock:
+            self._maps.append((ref(chunk), extent.size))
+            self._bytes += extent.size
+            chunk.view = view
+            while (self._bytes > _MOST_BYTES or len(self._maps) > _MOST_CHUNK_MAPS) and len(self._maps) > 1:
+                oldest, size = self._maps.popleft()
+                self._bytes -= size
+                unmapped = oldest()
+                if unmapped is not None and unmapped is not chunk and unmapped.extent is not None:
+                    unmapped.view = None
+        return view
+
+
+class ChunkWriter:
+    """Writes chunks one after the other, and frees the room of released ones.
+
+    Owner: a pool, from whose thread `put`, `take_failure` and `close` are called. A chunk that ends before its turn is
+    not written. A failure drops all chunks that were put before; the pool puts them again if it wants them written.
+    `gone` takes (number, bytes) of each chunk that left memory. `on_written` is called in the writer's thread after
+    each job. The thread does not refer to the pool, which closes its writer when nobody uses it any more. RuntimeError
+    if the system has no thread left.
+    """
+
+    def __init__(self, gone: deque[tuple[int, int]], on_written: Callable[[], None] | None = None) -> None:
+        self._gone = gone
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._file: BackingFile | None = None
+        self._generation = 1
+        self._failed = 0
+        self._failure: Exception | None = None
+        self.written = 0
+        self.on_written = on_written
+        # A daemon: a disk that hangs must not keep the process from ending.
+        Thread(target=self._run, name=THREAD_NAME, daemon=True).start()
+
+    def put(self, chunk: Chunk) -> None:
+        """Write a chunk that takes no more appends."""
+        self._jobs.put(partial(self._write, self._generation, ref(chunk)))
+
+    def take_failure(self) -> Exception | None:
+        """The failure that dropped the chunks put so far, if there was one; later ones are tried."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            self._generation += 1
+        return failure
+
+    def close(self) -> None:
+        """End after the chunks that were put. Any thread may call this; it does not wait."""
+        if self._file is not None:
+            self._file.later = None
+        self._jobs.put(None)
+
+    # -- in the thread
+
+    def _run(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                if self._file is not None:
+                    self._file.later = None
+                return
+            job()
+            del job  # while this waits, it refers to no chunk
+            told = self.on_written
+            if told is not None:
+                told()
+                del told
+
+    def _write(self, generation: int, which: ref[Chunk]) -> None:
+        chunk = which()
+        if generation <= self._failed or chunk is None or chunk.extent is not None:
+            return
+        try:
+            extent = self._stored(chunk)
+        except Exception as error:  # any error: those who wait for this thread have to learn of it
+            self._failed = generation
+            self._failure = error.with_traceback(None)  # its frames refer to the chunk
+            return
+        held, chunk.held = chunk.held, 0
+        chunk.moved(extent)
+        self.written += 1
+        self._gone.append((chunk.number, held))
+
+    def _stored(self, chunk: Chunk) -> Extent:
+        file = self._file
+        if file is None:
+            file = self._file = temporary_file()
+            file.later = self._jobs.put
+        extent = file.extent(max(chunk.fill, 1))
+        extent.write(chunk.bytes()[: chunk.fill])
+        return extent
 
 
 class ChunkPool:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 import pytest
 
 from odradek.protocol.records import Buffer
-from odradek.storage.backing_file import THREAD_NAME, BackingFile, temporary_file
-from odradek.storage.chunks import ChunkPool
+from odradek.storage.backing_file import BackingFile, temporary_file
+from odradek.storage.chunks import THREAD_NAME, ChunkPool
 
 
 class HeldFile(BackingFile):
@@ -70,7 +70,7 @@ def held_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
     """Temporary files of pools lie on a held disk; what still waits in the end is let through."""
     disk = Disk()
     with monkeypatch.context() as patch:
-        patch.setattr("odradek.storage.backing_file.temporary_file", disk.temporary_file)
+        patch.setattr("odradek.storage.chunks.temporary_file", disk.temporary_file)
         try:
             yield disk
         finally:
