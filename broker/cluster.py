@@ -69,8 +69,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.durability import Durability
     from odradek.broker.partitions.failing_disks import FailingDisks
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
-    from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.partition_registry import Topic
+    from odradek.broker.partitions.partition import Partition, Topic
     from odradek.broker.replication.leader_checks import LeaderChecks
     from odradek.broker.replication.thawed_leaders import Frozen
     from odradek.broker.schemas.record_schemas import RecordSchemas, SchemaRegistry

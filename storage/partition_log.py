@@ -33,7 +33,7 @@ from odradek.storage.formats.segment_files import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBatchStore
-from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates
+from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerStates
 from odradek.storage.segment import Segment
 from odradek.storage.segment_lookup import Looks, TimestampOffset
 from odradek.storage.validation import (
@@ -468,10 +468,6 @@ class PartitionLog:
         elif batch.is_transactional and self._first_unstable is None:
             self._update_unstable()
 
-    def has_ongoing_transaction(self, producer_id: int, epoch: int) -> bool:
-        """Whether the producer, in this epoch, has an open transaction here (KIP-890 needs no verification then)."""
-        return self.producers.has_ongoing_transaction(producer_id, epoch)
-
     def aborted_transactions(self, from_offset: int, to_offset: int) -> list[tuple[int, int]]:
         """(producer id, first offset) of the aborted transactions with data in [from_offset, to_offset)."""
         if not self._aborted_count:
@@ -711,10 +707,6 @@ class PartitionLog:
     def expire_producers(self, now_ms: int) -> int:
         """Remove producers that were idle for `producer.id.expiration.ms`; returns their number."""
         return self.producers.expire(now_ms, self._config.producer_id_expiration_ms)
-
-    def active_producers(self) -> list[ProducerState]:
-        """The active producers of the partition, for DescribeProducers."""
-        return list(self.producers)
 
     def _move_start(self, offset: int) -> None:
         self.log_start_offset = offset

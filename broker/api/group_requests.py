@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit, Sender, Visible
-from odradek.broker.partitions.partition_registry import Topic
+from odradek.broker.partitions.partition import Topic
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.runtime.replies import ReplySlot

@@ -57,8 +57,8 @@ from odradek.protocol.record_batch import (
 from odradek.storage.validation import RecordsRefused, check_large, single_batch
 
 if TYPE_CHECKING:
-    from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.partition_registry import BackPressure, Topic
+    from odradek.broker.partitions.partition import Partition, Topic
+    from odradek.broker.partitions.partition_registry import BackPressure
 
 
 Answer = ProduceResponse | Parked | None
@@ -451,7 +451,7 @@ def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals | Coroutine
     unknown = [
         (partition, batch)
         for partition, batch in _transactional_batches(ctx, request)
-        if not partition.log.has_ongoing_transaction(batch.producer_id, batch.producer_epoch)
+        if not partition.log.producers.has_ongoing_transaction(batch.producer_id, batch.producer_epoch)
     ]
     registers = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION
     services = ctx.services

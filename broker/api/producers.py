@@ -119,7 +119,7 @@ def _known(partition: Partition, node_id: int) -> Iterable[Any]:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     copy = partition.copy_on(node_id)
     if copy is None:
-        return partition.log.active_producers()
+        return list(partition.log.producers)
     from odradek.broker.partitions.replicas import producers_of
 
     return producers_of(copy)

@@ -323,7 +323,7 @@ def _verified(ctx: RequestContext, request: TxnOffsetCommitRequest) -> Errors | 
     groups.shard_for(request.group_id, ctx.node)
     index = group_partition(ctx, request.group_id)
     log = groups.topic.ensure()[index].log
-    if log.has_ongoing_transaction(request.producer_id, request.producer_epoch):
+    if log.producers.has_ongoing_transaction(request.producer_id, request.producer_epoch):
         return {}
     transactions = ctx.services.transactions()
     if not transactions.reached_from(ctx.node.id, request.transactional_id):

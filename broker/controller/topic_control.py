@@ -187,23 +187,19 @@ def create_partitions(
     state: MetadataState, topics: Sequence[NewPartitions], *, validate_only: bool = False, quota: Quota = unlimited
 ) -> Decision[list[KafkaError | None]]:
     """Let topics grow; replies for each in order."""
-    records: list[MetadataRecord] = []
-    results: list[KafkaError | None] = []
     placed, placements = state.placed, _Placements()
-    for topic in topics:
-        try:
-            assignments = _added(state, topic, placed, quota)
-        except KafkaError as error:
-            results.append(as_value(error))
-            continue
+
+    def grown(asked: NewPartitions) -> list[MetadataRecord]:
+        nonlocal placed
+        assignments = _added(state, asked, placed, quota)
         placed += len(assignments)
-        results.append(None)
-        image = state.image.topics[topic.name]
-        first = len(image.partitions)
-        records += (
-            _new_partition(state, placements, image.topic_id, index, replicas)
-            for index, replicas in enumerate(assignments, first)
-        )
+        topic = state.image.topics[asked.name]
+        return [
+            _new_partition(state, placements, topic.topic_id, index, replicas)
+            for index, replicas in enumerate(assignments, len(topic.partitions))
+        ]
+
+    records, results = each_by_itself(topics, grown)
     return [] if validate_only else records, results
 
 

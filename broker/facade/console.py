@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.groups.info import GroupInfo
     from odradek.broker.facade.records.record import DecodedRecord, Isolation
     from odradek.broker.facade.thread_bridge import Call
-    from odradek.broker.partitions.partition_registry import Topic
+    from odradek.broker.partitions.partition import Topic
     from odradek.broker.schemas.record_schemas import Part
     from odradek.protocol.apis import ApiSpec
     from odradek.protocol.message import ApiMessage

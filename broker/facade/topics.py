@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.metadata.image import MetadataImage, PartitionRegistration
-    from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.partition_registry import Topic
+    from odradek.broker.partitions.partition import Partition, Topic
 
 
 _KEYS = {"partitions", "replication_factor", "config"}

@@ -8,8 +8,8 @@ from odradek.broker.mistakes import did_you_mean
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
+    from odradek.broker.partitions.partition import Partition, Topic
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 
 def check_name(what: str, name: object) -> None:

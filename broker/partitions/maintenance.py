@@ -207,7 +207,7 @@ class Maintenance:
         for partition in list(just_done.members):
             log = partition.log
             if partition.deleted or (
-                log.log_start_offset == log.log_end_offset and not log.size_bytes and not log.active_producers()
+                log.log_start_offset == log.log_end_offset and not log.size_bytes and not log.producers
             ):
                 partition.active = False
                 for round_ in self._rounds:

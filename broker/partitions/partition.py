@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from odradek.broker.metadata.image import INTERNAL_TOPICS
 from odradek.broker.partitions.waiters import WaiterSet
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.long_work import LargeBatch
@@ -24,13 +25,30 @@ _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 _log = logging.getLogger("odradek.broker.partitions")
 
 
-class OwnTopic(Protocol):
-    """The topic of a partition. `internal`: it is a coordinator's topic."""
+class Topic:
+    """One topic. Owner: the `PartitionRegistry`, which alone changes it.
 
-    name: str
-    topic_id: bytes
-    internal: bool
-    config: TopicConfig
+    `config` has the topic's own settings. `partitions[i]` has index i. `deleted` stays True for callers that still have
+    the object.
+    """
+
+    __slots__ = ("config", "deleted", "internal", "name", "partitions", "topic_id")
+
+    def __init__(self, name: str, topic_id: bytes, config: TopicConfig) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.config = config
+        self.internal = name in INTERNAL_TOPICS
+        self.partitions: list[Partition] = []
+        self.deleted = False
+
+    def __repr__(self) -> str:
+        return f"Topic({self.name}, {len(self.partitions)} partitions)"
+
+    @property
+    def replication_factor(self) -> int:
+        """The number of replicas of the first partition, which Kafka calls the topic's replication factor."""
+        return len(self.partitions[0].replicas)
 
 
 class Replicates(Protocol):
@@ -102,7 +120,7 @@ class Partition:
 
     def __init__(
         self,
-        topic: OwnTopic,
+        topic: Topic,
         index: int,
         open_log: Callable[[Partition], PartitionLog],
         registration: PartitionRegistration,
@@ -317,7 +335,7 @@ class Partition:
             replicas.leader_id = self.leader_id
         elif elected:
             now_ms = self.replicator.now_ms()
-            self._log = replicas.elect(self.leader_id, self.leader_epoch, self._fork, self.isr, now_ms)
+            self._log = replicas.elect(self.leader_id, self.leader_epoch, self.fork, self.isr, now_ms)
         self.replicator.replicate(self)
 
     @property
@@ -332,9 +350,6 @@ class Partition:
 
     def fork(self, log: PartitionLog, end: int) -> PartitionLog:
         """A separate log that begins like another one."""
-        return self._fork(log, end)
-
-    def _fork(self, log: PartitionLog, end: int) -> PartitionLog:
         assert self._fork_log is not None, "the registry makes logs"
         return self._fork_log(self, log, end)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 import trio
 
 from odradek.broker.config.broker_config import BrokerConfig, TopicConfig
-from odradek.broker.metadata.image import INTERNAL_TOPICS, MetadataDelta, MetadataImage, ResourceType, TopicImage
-from odradek.broker.partitions.partition import Partition
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicImage
+from odradek.broker.partitions.partition import Partition, Topic
 from odradek.storage.backend import StorageError
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import PartitionLog
@@ -23,32 +23,6 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.durability import Durability
     from odradek.storage.backend import LogBackend
     from odradek.storage.chunks import ChunkPool
-
-
-class Topic:
-    """One topic. Owner: the `PartitionRegistry`, which alone changes it.
-
-    `config` has the topic's own settings. `partitions[i]` has index i. `deleted` stays True for callers that still have
-    the object.
-    """
-
-    __slots__ = ("config", "deleted", "internal", "name", "partitions", "topic_id")
-
-    def __init__(self, name: str, topic_id: bytes, config: TopicConfig) -> None:
-        self.name = name
-        self.topic_id = topic_id
-        self.config = config
-        self.internal = name in INTERNAL_TOPICS
-        self.partitions: list[Partition] = []
-        self.deleted = False
-
-    def __repr__(self) -> str:
-        return f"Topic({self.name}, {len(self.partitions)} partitions)"
-
-    @property
-    def replication_factor(self) -> int:
-        """The number of replicas of the first partition, which Kafka calls the topic's replication factor."""
-        return len(self.partitions[0].replicas)
 
 
 _log = logging.getLogger("odradek.broker.partitions")

@@ -95,10 +95,6 @@ class LogRecord:
         self.producer_epoch = producer_epoch
         self.decoded = decoded
 
-    def with_decoded(self, decoded: Any) -> LogRecord:
-        """The same record with another decoded value; None leaves the decoding to `replay`."""
-        return LogRecord(self.key, self.value, self.offset, self.producer_id, self.producer_epoch, decoded)
-
     def __repr__(self) -> str:
         return f"LogRecord({self.key!r}, {self.value!r}, offset={self.offset})"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
-from odradek.broker.partitions.partition_registry import Topic
+from odradek.broker.partitions.partition import Topic
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.parked_request import Parked, is_coroutine
 from odradek.protocol.file_slice import joined

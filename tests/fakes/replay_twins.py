@@ -20,7 +20,8 @@ class ReplayTwins:
         for record in records:
             self.told += record.decoded is not None
             self.holding.replay(record)
-            self.decoding.replay(record.with_decoded(None))
+            named = record.key, record.value, record.offset, record.producer_id, record.producer_epoch
+            self.decoding.replay(LogRecord(*named))
         self.check()
 
     def replay_marker(self, producer: Producer, commit: bool) -> None:

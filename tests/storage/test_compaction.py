@@ -170,7 +170,7 @@ def test_the_last_batch_of_a_producer_stays_empty() -> None:
     assert (first.base_offset, first.record_count, first.producer_id, first.last_sequence) == (1, 0, 5, 1)
     assert second.base_offset == 2
     log.rebuild_producers()
-    assert log.active_producers()[0].last_sequence == 1
+    assert next(iter(log.producers)).last_sequence == 1
     assert put(log, (b"k", b"2"), producer=(5, 2, 1)).duplicate
 
 
@@ -251,10 +251,10 @@ def test_compaction_is_not_seen_by_readers(writes: list[Write], passes: list[int
     assert last_values(first) == last_values(second)
     assert first.log_end_offset == second.log_end_offset
     assert first.last_stable_offset == second.last_stable_offset
-    before = {p.producer_id: (p.producer_epoch, p.last_sequence) for p in second.active_producers()}
+    before = {p.producer_id: (p.producer_epoch, p.last_sequence) for p in second.producers}
     open_before = first.producers.first_ongoing_offset
     first.rebuild_producers()
-    assert {p.producer_id: (p.producer_epoch, p.last_sequence) for p in first.active_producers()} == before
+    assert {p.producer_id: (p.producer_epoch, p.last_sequence) for p in first.producers} == before
     assert first.producers.first_ongoing_offset == open_before
     assert [r.offset for r in records(first)] == sorted({r.offset for r in records(first)})
 

@@ -70,7 +70,7 @@ def seen(log: PartitionLog) -> object:
         log.aborted_transactions(0, log.log_end_offset),
         [log.end_offset_for_epoch(epoch) for epoch in range(5)],
         [log.offset_for_timestamp(1000 + at) for at in range(9)],
-        [(each.producer_id, each.producer_epoch, each.last_sequence) for each in log.active_producers()],
+        [(each.producer_id, each.producer_epoch, each.last_sequence) for each in log.producers],
     )
 
 

@@ -202,10 +202,10 @@ def test_the_stable_offset_waits_for_the_oldest_open_transaction() -> None:
     put(log, producer=(2, 0, 0), transactional=True)
     put(log)
     assert log.last_stable_offset == 1
-    assert log.has_ongoing_transaction(1, 0)
+    assert log.producers.has_ongoing_transaction(1, 0)
     end(log, 1, 0, commit=True)
     assert log.last_stable_offset == 2
-    assert not log.has_ongoing_transaction(1, 0)
+    assert not log.producers.has_ongoing_transaction(1, 0)
     end(log, 2, 0, commit=False)
     assert log.last_stable_offset == log.log_end_offset == 6
     assert log.aborted_transactions(0, 6) == [(2, 2)]
@@ -261,7 +261,7 @@ def test_a_real_partition_with_transactions_gives_the_real_indexes_and_producers
 
 
 def assert_producers(log: PartitionLog, entries: list[dict[str, Any]]) -> None:
-    ours = {p.producer_id: p for p in log.active_producers()}
+    ours = {p.producer_id: p for p in log.producers}
     for entry in entries:
         state = ours[entry["producerId"]]
         assert state.producer_epoch == entry["producerEpoch"]

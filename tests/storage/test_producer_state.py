@@ -69,7 +69,7 @@ def test_a_batch_that_only_begins_like_a_known_one_is_no_duplicate() -> None:
 def test_sequences_wrap_within_a_batch() -> None:
     log = make_log()
     put(log, *[(b"k", b"")] * 3, producer=(1, 0, MAX_SEQUENCE - 1))
-    assert log.active_producers()[0].last_sequence == 0
+    assert next(iter(log.producers)).last_sequence == 0
     assert put(log, producer=(1, 0, 1)).base_offset == 3
     assert put(log, *[(b"k", b"")] * 3, producer=(1, 0, MAX_SEQUENCE - 1)).duplicate
 
@@ -94,7 +94,7 @@ def test_expiry_spares_open_transactions() -> None:
     put(log, producer=(3, 0, 0), at=NOW + 500)
     assert log.expire_producers(NOW + 999) == 0
     assert log.expire_producers(NOW + 1000) == 1
-    assert [p.producer_id for p in log.active_producers()] == [2, 3]
+    assert [p.producer_id for p in log.producers] == [2, 3]
     end(log, 2, 0, commit=True, at=NOW + 1000)
     assert log.expire_producers(NOW + 2000) == 2
     assert put(log, producer=(1, 0, 7)).base_offset == 4

@@ -169,11 +169,11 @@ def test_the_brokers_own_batches_have_the_format_of_their_log() -> None:
 def test_a_refused_append_changes_nothing() -> None:
     log = make_log()
     put(log, producer=(4, 0, 0))
-    before = (log.log_end_offset, log.size_bytes, log.active_producers()[0].last_sequence)
+    before = (log.log_end_offset, log.size_bytes, next(iter(log.producers)).last_sequence)
     for data in (b"", big_batch(3)[:-1], bytes(100), big_batch(2, producer_id=4, producer_epoch=0, base_sequence=9)):
         with pytest.raises(RecordsRefused):
             log.append(data, now_ms=NOW)
-    assert (log.log_end_offset, log.size_bytes, log.active_producers()[0].last_sequence) == before
+    assert (log.log_end_offset, log.size_bytes, next(iter(log.producers)).last_sequence) == before
 
 
 @pytest.mark.parametrize(("count", "refused"), [(32, True), (33, False)])
@@ -226,7 +226,7 @@ def test_damage_is_refused_or_leaves_a_readable_log(
     try:
         log.append(bytes(data), now_ms=NOW)
     except RecordsRefused:
-        assert (log.log_end_offset, log.size_bytes, len(log.active_producers())) == (0, 0, 0)
+        assert (log.log_end_offset, log.size_bytes, len(log.producers)) == (0, 0, 0)
         return
     (batch,) = batches(log)
     assert batch.is_crc_valid

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from odradek.broker.api.fetch import FIRST_VERSION_WITH_TOPIC_ID, sessions_of
 from odradek.broker.partitions.fetch_sessions import FetchItem, asked_items
-from odradek.broker.partitions.partition_registry import Topic
+from odradek.broker.partitions.partition import Topic
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import Serve

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from odradek.broker.facade.thread_bridge import Apart, Call
-    from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
+    from odradek.broker.partitions.partition import Partition, Topic
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 
 class TopicWatch:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.faults.fault import Fault
-    from odradek.broker.partitions.partition_registry import Topic
+    from odradek.broker.partitions.partition import Topic
     from odradek.broker.requests.recent_requests import UnsupportedRequest
     from odradek.broker.schemas.record_schemas import RegisteredSchemas
     from odradek.broker.security.denials import Denial

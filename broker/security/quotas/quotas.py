@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.broker.security.principal import resolved
-from odradek.broker.security.quotas.rate import Rate, TokenBucket, Window, refill_ms, throttle_ms
+from odradek.broker.security.quotas.rate import Rate, TokenBucket, Window, refill_ms
 from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
@@ -147,12 +147,9 @@ class ClientQuota:
         if not self.limits:
             return 0
         tags = self.limits.tags(user, client_id)
-        rate, limit = self._rates.of(tags, now_ms), self._limit(tags)
-        rate.record(self._window, amount, now_ms)
-        measured = rate.measure(self._window, now_ms)
-        if measured <= limit:
-            return 0
-        return max(0, throttle_ms(measured, limit, rate.width_ms(self._window, now_ms), self._longest_ms))
+        limit = self.limits.limit(tags)
+        quota = _UNLIMITED if limit is None else limit
+        return max(0, self._rates.of(tags, now_ms).charge(self._window, amount, quota, now_ms, self._longest_ms))
 
     def take_back(self, user: str, client_id: str | None, amount: float, now_ms: int) -> None:
         """Take back counted usage. As in Kafka this applies without a quota too."""
@@ -164,10 +161,6 @@ class ClientQuota:
         if limit is None:
             return inf
         return limit * (self._window.samples - 1) * (self._window.sample_ms // 1000)
-
-    def _limit(self, tags: Tags) -> float:
-        limit = self.limits.limit(tags)
-        return _UNLIMITED if limit is None else limit
 
 
 class MutationQuota:
@@ -241,14 +234,10 @@ class AddressQuotas:
         window = self._window
         rates = self._rates.setdefault(node_id, Counters(Rate))
         rate = rates.of((host, ABSENT), now_ms)
-        rate.record(window, 1.0, now_ms)
-        value = rate.measure(window, now_ms)
-        if value <= limit:
-            return 0
-        rate.record(window, -1.0, now_ms)
-        if limit == 0:
-            return window.sample_ms
-        return throttle_ms(value, limit, rate.width_ms(window, now_ms), window.sample_ms)
+        delay_ms = rate.charge(window, 1.0, limit, now_ms, window.sample_ms)
+        if delay_ms:
+            rate.record(window, -1.0, now_ms)
+        return delay_ms
 
     def forget(self, node_id: int) -> None:
         """Forget the connections to a node: see `Quotas.forget`."""

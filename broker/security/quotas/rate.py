@@ -65,6 +65,14 @@ class Rate:
         sample.value += value
         sample.last_ms = now_ms
 
+    def charge(self, window: Window, value: float, limit: float, now_ms: int, longest_ms: int | None) -> int:
+        """Add `value`; the time until the rate has fallen to the limit, if nothing more comes (see `throttle_ms`)."""
+        self.record(window, value, now_ms)
+        rate = self.measure(window, now_ms)
+        if rate <= limit:
+            return 0
+        return throttle_ms(rate, limit, self.width_ms(window, now_ms), longest_ms) if limit else window.sample_ms
+
     def measure(self, window: Window, now_ms: int) -> float:
         """The rate per second."""
         width_ms = self.width_ms(window, now_ms)
@@ -155,12 +163,7 @@ class ConnectionRates:
 
     def arrived(self, name: str, limit: int, now_ms: int) -> int:
         """Count a connection; how long it waits for the rate to come down to the limit, a sample's time at most."""
-        rate, window = self._rates[name], self._window
-        rate.record(window, 1, now_ms)
-        value = rate.measure(window, now_ms)
-        if value <= limit:
-            return 0
-        return throttle_ms(value, limit, rate.width_ms(window, now_ms), window.sample_ms) if limit else window.sample_ms
+        return self._rates[name].charge(self._window, 1, limit, now_ms, self._window.sample_ms)
 
     def take_back(self, name: str, now_ms: int) -> None:
         """A connection that was counted did not come in after all."""

@@ -110,7 +110,7 @@ async def _commits(version: int) -> None:
             assert code_of(answer) == ErrorCode.NONE
         partition = cluster.services.groups().partition_for("group")
         log = cluster.topics.by_name(CONSUMER_OFFSETS).partitions[partition].log
-        assert log.has_ongoing_transaction(*client.producer)
+        assert log.producers.has_ongoing_transaction(*client.producer)
 
 
 @pytest.mark.parametrize("version", [3, 5])

@@ -36,10 +36,10 @@ def test_new_records_are_equal_that_say_the_same() -> None:
 
 
 def test_a_stored_record_with_and_without_what_it_says() -> None:
-    record = LogRecord(b"k", b"v", 7, 5, 2).with_decoded("v")
+    record = LogRecord(b"k", b"v", 7, 5, 2, "v")
     assert (record.key, record.value, record.offset, record.decoded) == (b"k", b"v", 7, "v")
     assert (record.producer_id, record.producer_epoch) == (5, 2)
-    assert record.with_decoded(None).decoded is None
+    assert LogRecord(b"k", b"v", 7, 5, 2).decoded is None
     assert repr(record) == "LogRecord(b'k', b'v', offset=7)"
 
 

@@ -62,9 +62,9 @@ class Driver:
     def ask(self, command: Command[Any], now_ms: int = 1_000) -> Outcome[Any]:
         outcome = self.machine.decide(command, now_ms)
         for new in outcome.records:
-            record = LogRecord(new.key, new.value, len(self.log), -1, -1)
-            self.log.append(record)
-            self.replay(record.with_decoded(new.decoded))
+            offset = len(self.log)
+            self.log.append(LogRecord(new.key, new.value, offset, -1, -1))
+            self.replay(LogRecord(new.key, new.value, offset, -1, -1, new.decoded))
         return outcome
 
     def replay(self, record: LogRecord) -> None:

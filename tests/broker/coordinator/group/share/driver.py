@@ -70,9 +70,9 @@ class ShareDriver:
     def ask(self, command: Command[Any]) -> Outcome[Any]:
         outcome = self.machine.decide(command, self.now_ms)
         for new in outcome.records:
-            record = LogRecord(new.key, new.value, len(self.log), -1, -1)
-            self.log.append(record)
-            self.replay(record.with_decoded(new.decoded))
+            offset = len(self.log)
+            self.log.append(LogRecord(new.key, new.value, offset, -1, -1))
+            self.replay(LogRecord(new.key, new.value, offset, -1, -1, new.decoded))
         more = () if outcome.then is None else outcome.then()
         for effect in (*outcome.effects, *more):
             if isinstance(effect, c.InitializeStates):
