@@ -9,8 +9,9 @@ def test_a_waiter_is_woken_when_enough_bytes_have_come() -> None:
     waiters, waiter = WaiterSet(), Waiter(100)
     waiters.add(waiter)
     waiters.appended(60, stable_moved=True)
+    waiters.appended(39, stable_moved=True)
     assert not waiter.woken
-    waiters.appended(40, stable_moved=True)
+    waiters.appended(1, stable_moved=True)
     assert waiter.woken
 
 
@@ -21,6 +22,14 @@ def test_a_committed_reader_waits_for_the_stable_offset() -> None:
     assert not waiter.woken
     waiters.appended(1, stable_moved=True)
     assert waiter.woken
+
+
+def test_only_followers_see_what_is_not_committed() -> None:
+    waiters, reader, follower = WaiterSet(), Waiter(1), Waiter(1, uncommitted=True)
+    waiters.add(reader)
+    waiters.add(follower)
+    waiters.wake_followers()
+    assert (reader.woken, follower.woken) == (False, True)
 
 
 def test_wake_all_wakes_everybody() -> None:

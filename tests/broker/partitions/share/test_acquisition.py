@@ -83,6 +83,25 @@ def test_a_batch_that_fails_again_and_again_comes_in_smaller_parts_and_with_noth
     assert got == [[(0, 9, 2)], [(10, 14, 4)], [(15, 19, 4)], [(20, 24, 1)], []]
 
 
+def test_each_delivery_of_a_bad_batch_halves_the_part_that_comes() -> None:
+    group = Group([(0, 15)], ShareSettings(delivery_limit=10))
+    got = []
+    for _ in range(11):
+        ((first, last, count),) = group.fetch("a", 100)
+        got.append((first, last, count))
+        give_back(group, (first, last))
+    halves = [(0, 7, 6), (0, 3, 7), (0, 1, 8), (0, 0, 9), (0, 0, 10)]
+    assert got == [*((0, 15, count) for count in range(1, 6)), *halves, (1, 1, 9)]
+
+
+def test_a_strict_limit_holds_for_what_came_back_in_parts() -> None:
+    group = Group([(0, 9), (10, 19)])
+    group.fetch("a", 100)
+    give_back(group, (1, 1), (3, 5), (7, 9), (10, 19))
+    wanted = [group.fetch("b", count, mode=RECORD_LIMIT) for count in (3, 2, 4)]
+    assert wanted == [[(1, 1, 2), (3, 4, 2)], [(5, 5, 2), (7, 7, 2)], [(8, 11, 2)]]
+
+
 def test_a_member_that_wants_no_records_gets_none() -> None:
     group = Group([(0, 9)])
     assert acquire(group.partition, AcquireRequest("a", 0, fetch_offset=0), Spans(group.spans), group.now_ms) == []

@@ -10,7 +10,7 @@ from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.partitions.share.dead_letters import REJECTED, DeadLetter, DeadLetterQueues
 from odradek.broker.partitions.share.states import ShareSettings
 from odradek.protocol.compression import Codec
-from odradek.protocol.record_batch import build_batch, iter_batches
+from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch, build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.data_plane import START_MS, DataPlane
 from tests.fakes.vectors import recorded
@@ -125,6 +125,105 @@ async def test_others_are_served_between_large_letters() -> None:
     parts = queue.log.read(0, max_bytes=1 << 30, up_to_offset=10).parts
     written = [record for batch in iter_batches(parts) for record in batch.records()]
     assert [(each.key, each.value) for each in written] == [(row.key, row.value) for row in rows[1:11]]
+
+
+Put = tuple[DataPlane, list[bool], Callable[[DeadLetter, ShareSettings], None], list[tuple[str, Mapping[str, str]]]]
+
+
+def post(config: Mapping[str, str] | None = None, **queue: str) -> Put:
+    """A cluster with ten records in the topic source, and queues that write to it."""
+    plane = DataPlane(topics={"source": 1}, config=config)
+    if queue:
+        plane.topic(QUEUE, **queue)
+    cluster = plane.cluster
+    over: list[bool] = []
+    made: list[tuple[str, Mapping[str, str]]] = []
+
+    def create(name: str, configs: Mapping[str, str]) -> None:
+        made.append((name, configs))
+        cluster.create_topic(name, configs=dict(configs))
+
+    queues = DeadLetterQueues(cluster.clock, cluster.config, cluster.topics, create, no_task)
+    for number in range(10):
+        row = Record(0, START_MS, b"%d" % number, bytes(100 * number))
+        plane.cluster.topics.by_name("source").partitions[0].append(build_batch([row]), now_ms=START_MS)
+    return plane, over, lambda letter, settings: queues.put(letter, lambda: settings, lambda: over.append(True)), made
+
+
+def no_task(run: Callable[[], Awaitable[None]]) -> None:
+    raise AssertionError("nothing is left to do")
+
+
+def letter_of(plane: DataPlane, first: int, last: int) -> DeadLetter:
+    return DeadLetter("g", plane.cluster.topics.by_name("source").partitions[0], first, last, 1, REJECTED)
+
+
+def batches_in(plane: DataPlane) -> list[RecordBatch]:
+    log = plane.cluster.topics.by_name(QUEUE).partitions[0].log
+    return list(iter_batches(log.read(0, max_bytes=1 << 30, up_to_offset=log.log_end_offset).parts))
+
+
+def test_a_batch_of_letters_is_as_large_as_the_queue_takes() -> None:
+    plane, over, put, _ = post(errors_deadletterqueue_group_enable="true", max_message_bytes="700")
+    put(letter_of(plane, 1, 8), ShareSettings(dead_letter_topic=QUEUE))
+    found = batches_in(plane)
+    assert over == [True]
+    assert sum(batch.record_count for batch in found) == 8
+    assert len(found) > 1
+    one = (len(found[0].data) - HEADER_SIZE) // found[0].record_count
+    assert all(700 - one < len(batch.data) <= 700 for batch in found[:-1])
+
+
+def test_a_record_that_is_too_large_for_the_queue_is_not_copied() -> None:
+    plane, over, put, _ = post(errors_deadletterqueue_group_enable="true", max_message_bytes="600")
+    settings = ShareSettings(dead_letter_topic=QUEUE, copies_dead_letters=True)
+    put(letter_of(plane, 1, 2), settings)
+    put(letter_of(plane, 7, 8), settings)
+    plane.cluster.topics.by_name("source").partitions[0].delete_records(2)
+    put(letter_of(plane, 1, 2), settings)  # as in Kafka, nothing is copied when the first read fails
+    put(letter_of(plane, 5, 5), settings)  # with its headers it is too large, so it is lost
+    written = [record for batch in batches_in(plane) for record in batch.records()]
+    assert [dict(record.headers)["__dlq.errors.offset"] for record in written] == [b"1", b"2", b"7", b"8", b"1", b"2"]
+    assert [record.key for record in written] == [b"1", b"2", None, None, None, None]
+    assert over == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("config", "queue", "name", "why"),
+    [
+        ({}, {}, "", "no dead letter queue is configured for g"),
+        ({}, {"retention_ms": "5"}, QUEUE, "errors.deadletterqueue.group.enable is false for the topic dlq.q"),
+        (
+            {},
+            {},
+            QUEUE,
+            "the topic dlq.q does not exist, and errors.deadletterqueue.auto.create.topics.enable is false",
+        ),
+        (
+            {"errors.deadletterqueue.auto.create.topics.enable": "true"},
+            {},
+            "other",
+            "the name of the topic other does not begin with errors.deadletterqueue.topic.name.prefix=dlq.",
+        ),
+    ],
+)
+def test_letters_that_no_queue_takes_are_lost(
+    config: dict[str, str], queue: dict[str, str], name: str, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    plane, over, put, made = post(config, **queue)
+    put(letter_of(plane, 1, 2), ShareSettings(dead_letter_topic=name))
+    assert (over, made) == ([True], [])
+    assert [record.getMessage() for record in caplog.records] == [
+        f"group g: records 1 to 2 of source-0 were given up: {why}"
+    ]
+
+
+def test_a_queue_is_created_where_the_brokers_say_so() -> None:
+    plane, over, put, made = post({"errors.deadletterqueue.auto.create.topics.enable": "true"})
+    put(letter_of(plane, 1, 2), ShareSettings(dead_letter_topic=QUEUE))
+    configs = {"errors.deadletterqueue.group.enable": "true", "message.timestamp.type": "CreateTime"}
+    assert (over, made) == ([True], [(QUEUE, configs)])
+    assert sum(batch.record_count for batch in batches_in(plane)) == 2
 
 
 def no_topic(name: str, configs: Mapping[str, str]) -> None:

@@ -203,6 +203,93 @@ def test_the_task_follows_the_brokers_clock() -> None:
     trio.run(_expire_by_time, clock=MockClock())
 
 
+async def _wake_earlier() -> None:
+    async with trio.open_nursery() as nursery:
+        bench = Bench(nursery.start_soon)
+        bench.clock.attach()
+        bench.settings = ShareSettings(lock_duration_ms=5_000)
+        bench.fetch("a")
+        await wait_all_tasks_blocked()
+        early = ShareKey("h", bytes(16), 0)
+        bench.settings = ShareSettings(lock_duration_ms=1_000)
+        live = bench.shares.open(early, bench.partition, 1)
+        acquire(live.machine, AcquireRequest("b", 10, fetch_offset=0), Spans([(0, 4)]), bench.clock.now_ms())
+        bench.shares.watch(live)
+        await wait_all_tasks_blocked()
+        states = []
+        for seconds in (1, 3, 1.1):
+            bench.clock.advance(seconds)
+            await wait_all_tasks_blocked()
+            found = [bench.shares.find(key) for key in (early, KEY)]
+            states.append([each is not None and each.machine.next_deadline_ms() is None for each in found])
+        assert states == [[True, False], [True, False], [True, True]]
+        nursery.cancel_scope.cancel()
+
+
+def test_the_task_wakes_for_a_lock_that_ends_earlier() -> None:
+    trio.run(_wake_earlier, clock=MockClock())
+
+
+def test_locks_that_cannot_be_stored_as_released_are_released_all_the_same() -> None:
+    bench = Bench()
+    bench.clock.freeze()
+    bench.fetch("a")
+    live = bench.shares.find(KEY)
+    assert live is not None
+    bench.clock.advance(1)
+    bench.client.error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    bench.shares.expire_due()
+    assert not live.fenced
+    assert bench.fetch("b") == [(0, 4, 2)]
+    bench.clock.advance(1)
+    bench.client.error = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    bench.shares.expire_due()
+    assert (live.fenced, bench.reports) == (True, [])
+
+
+def test_a_session_that_ends_gives_back_what_its_member_holds() -> None:
+    bench = Bench()
+    bench.fetch("a")
+    cache = bench.shares.sessions(1)
+    for member, connection in (("a", "c1"), ("b", "c2")):
+        cache.open(SessionKey("g", member), [((bytes(16), 0), "t")], connection, 10)
+    bench.shares.connection_closed(1, "c1")
+    assert len(cache) == 1
+    assert bench.shares.find(KEY) is not None  # b goes on
+    assert bench.fetch("b") == [(0, 4, 2)]
+    bench.shares.end_session(1, SessionKey("g", "nobody"))
+    bench.client.error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    bench.shares.end_session(1, SessionKey("g", "b"))
+    assert len(cache) == 0
+
+
+def test_groups_are_forgotten_where_their_last_member_was() -> None:
+    bench = Bench()
+    bench.fetch("a")
+    bench.shares.forget_group("other", 1)
+    bench.shares.forget_group("g", 2)
+    assert [live.key for live in bench.shares.of_group("g")] == [KEY]
+    bench.shares.forget_group("g", 1)
+    assert bench.shares.of_group("g") == []
+
+
+def test_copies_go_on_with_their_locks() -> None:
+    bench = Bench()
+    bench.clock.freeze()
+    bench.fetch("a")
+    copies = bench.shares.copied()
+    bench.shares.sessions(1).open(SessionKey("g", "a"), [], "c", 10)
+    bench.shares.go_on_with(copies, lambda topic_id, index: bench.partition)
+    assert len(bench.shares.sessions(1)) == 0
+    assert bench.client.reads == [0]
+    assert bench.fetch("b") == []
+    bench.clock.advance(1)
+    bench.shares.expire_due()
+    assert bench.fetch("b") == [(0, 4, 2)]
+    bench.partition.leader_epoch = 1
+    assert bench.shares.copied() == []
+
+
 def test_switched_off_nothing_is_kept() -> None:
     bench = Bench()
     bench.fetch("a")
