@@ -269,6 +269,173 @@ def test_a_cut_link_stops_the_copying() -> None:
     assert three.ends() == {1: 1, 2: 1, 3: 0}
 
 
+def test_a_slow_link_keeps_back_records_and_the_start_of_the_log() -> None:
+    three = Three()
+    three.set.join(lambda node, leader: Slowness(100) if node == 2 else None)
+    three.put(isr=(1, 3))
+    assert (three.ends(), three.set.next_arrival_ms(three.now)) == ({1: 1, 2: 0, 3: 1}, three.now + 100)
+    link = three.set.by_node[2].link
+    three.set.join(lambda node, leader: Slowness(100) if node == 2 else None)
+    assert three.set.by_node[2].link is link  # as slow as before: nothing begins anew
+    assert not three.set.in_step
+    three.now += 99
+    three.step()
+    assert three.ends()[2] == 0
+    three.now += 1
+    three.step()
+    assert (three.ends()[2], three.set.next_arrival_ms(three.now)) == (1, None)
+    three.set.take_moved_starts()
+    three.log.delete_records(1)
+    three.step()
+    assert [replica.start for replica in three.set.by_node.values()] == [0, 0, 1]
+    assert (three.set.take_moved_starts(), three.set.take_moved_starts()) == (True, False)
+    three.now += 100
+    three.step()
+    assert (three.set.by_node[2].start, three.set.take_moved_starts()) == (1, True)
+    three.set.join(lambda node, leader: None)
+    assert (three.set.by_node[2].link, three.set.in_step) == (None, True)
+
+
+def test_the_jitter_of_a_link_is_random_and_keeps_the_order() -> None:
+    arrivals = []
+    for seed in ("a", "a", "b"):
+        link = SlowLink(Slowness(100, jitter_ms=50), Sent(0, 0), seed)
+        for end in range(1, 20):
+            link.send(Sent(end, 0), 0, 0)
+        times = []
+        while link.next_ms is not None:
+            times.append(link.next_ms)
+            link.arrived(int(link.next_ms) + 1)
+        arrivals.append(times)
+    assert arrivals[0] == arrivals[1] != arrivals[2]
+    assert all(times == sorted(times) and times[0] >= 100 and times[-1] <= 150 for times in arrivals)
+    assert arrivals[0][-1] > arrivals[0][0]
+
+
+def test_deleted_records_count_when_all_replicas_that_are_up_have_deleted_them() -> None:
+    three = Three()
+    three.put()
+    three.set.by_node[3].lag = NOTHING
+    three.log.delete_records(1)
+    three.step()
+    assert three.set.low_watermark(lambda node: True) == 0
+    assert three.set.low_watermark(lambda node: node != 3) == 1
+    three.set.by_node[3].lag = None
+    three.step()
+    assert three.set.low_watermark(lambda node: True) == 1
+    three.elect(2)
+    assert three.set.low_watermark(lambda node: True) == -1  # not told since the election
+    assert three.set.low_watermark(lambda node: node == 2) == 1
+
+
+def test_an_end_that_a_client_tells_counts_until_the_follower_fetches() -> None:
+    three = Three()
+    three.set.by_node[3].lag = NOTHING
+    three.put()
+    assert three.log.high_watermark == 0
+    three.set.fetched_as(3, 1, three.now)
+    assert three.set.by_node[3].known_end == 1
+    three.step()
+    assert three.log.high_watermark == 1
+    three.now += 2 * MAX_LAG_MS
+    three.put()
+    three.set.fetched_as(3, 1, three.now)
+    assert three.set.lagging(rule_of(1, 2, 3), three.now) == [3]
+    three.set.fetched_as(3, 2, three.now)
+    assert three.set.lagging(rule_of(1, 2, 3), three.now) == []
+    three.set.by_node[3].lag = None
+    three.step()
+    assert (three.set.by_node[3].told, three.set.by_node[3].known_end) == (None, 2)
+
+
+def test_replicas_come_with_nothing_and_go() -> None:
+    three = Three()
+    three.put()
+    three.set.set_nodes([1, 2, 4], three.log)
+    (newcomer,) = three.set.take_newcomers()
+    assert (newcomer.node_id, newcomer.end, newcomer.known_end, newcomer.start) == (4, 0, 0, -1)
+    assert three.set.take_newcomers() == []
+    assert three.set.low_watermark(lambda node: True) == -1
+    assert not three.set.in_step
+    three.step(isr=(1, 2))
+    assert three.ends() == {1: 1, 2: 1, 4: 1}
+    assert three.set.returning(rule_of(1, 2), epoch_start=0, now_ms=three.now) == [4]
+    assert three.set.in_step
+    three.set.set_nodes([1, 2], three.log)
+    assert (three.ends(), three.set.take_newcomers()) == ({1: 1, 2: 1}, [])
+
+
+def test_a_replica_returns_to_the_isr_when_it_has_the_leaders_epoch_and_keeps_up() -> None:
+    three = Three()
+    three.set.by_node[3].lag = NOTHING
+    three.now += 2 * MAX_LAG_MS
+    three.put(isr=(1, 2))
+    three.set.by_node[3].lag = None
+    three.step(isr=(1, 2))
+    three.set.by_node[3].lag = Lag(records=1)
+    three.put(isr=(1, 2))
+
+    def returning(epoch_start: int = 0) -> list[int]:
+        return three.set.returning(rule_of(1, 2), epoch_start, three.now)
+
+    three.set.commit(rule_of(1), three.now)
+    assert three.log.high_watermark == 1
+    assert (returning(), returning(epoch_start=1), returning(epoch_start=2)) == ([3], [3], [])
+    three.now += MAX_LAG_MS
+    assert returning() == [3]
+    three.now += 1
+    assert returning() == []
+    three.set.by_node[3].alive = False
+    three.now -= 1
+    assert returning() == []
+
+
+def test_what_follows_a_leader_with_a_shorter_history_is_cut_and_its_log_left() -> None:
+    three = Three()
+    three.put(b"both")
+    for node in (2, 3):
+        three.set.by_node[node].lag = NOTHING
+    three.put(b"lost")
+    three.set.by_node[1].alive = False
+    log = three.elect(2, isr=(2,))
+    assert three.set.logs() == [three.log, log]
+    three.set.by_node[3].lag = None
+    three.step(isr=(2,))
+    assert three.set.left_behind == []
+    three.set.by_node[1].alive = True
+    three.step(isr=(2,))
+    assert (three.set.left_behind, three.set.logs()) == ([three.log], [log])
+    assert three.set.by_node[1].high_watermark == three.set.by_node[1].end == 1
+
+
+def test_a_follower_that_is_down_or_gets_nothing_learns_of_no_commit() -> None:
+    three = Three()
+    three.put()
+    three.set.by_node[2].alive = False
+    three.set.by_node[3].lag = NOTHING
+    three.now += 2 * MAX_LAG_MS
+    three.put(isr=(1,))
+    assert [three.set.by_node[node].high_watermark for node in (1, 2, 3)] == [2, 1, 1]
+    assert three.ends() == {1: 2, 2: 1, 3: 1}
+    three.set.leader_id = -1
+    assert (three.set.lagging(rule_of(1, 2), three.now), three.set.returning(rule_of(1), 0, three.now)) == ([], [])
+    assert not three.set.commit(rule_of(1), three.now)
+    assert not three.set.in_step
+
+
+def test_a_throttled_replica_gets_so_much_and_no_more() -> None:
+    three = Three()
+    put(three.log)
+    put(three.log)
+    three.set.appended(NOW)
+    three.set.copy(NOW, everywhere, lambda replicas, replica, end, now_ms: 1 if replica.node_id == 3 else end)
+    assert three.ends() == {1: 2, 2: 2, 3: 1}
+    assert not three.set.was_behind(three.set.by_node[2])
+    put(three.log)
+    three.set.appended(NOW)
+    assert [three.set.was_behind(three.set.by_node[node]) for node in (1, 2, 3)] == [False, False, True]
+
+
 def test_logs_part_where_their_epochs_do() -> None:
     leader, other = make_log(), make_log()
     for epoch, log in ((0, leader), (0, other), (1, other), (3, other), (2, leader), (4, leader)):
