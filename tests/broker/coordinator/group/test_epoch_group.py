@@ -161,6 +161,61 @@ def test_offset_fetch_names_the_present_epoch(group: Crowd) -> None:
         group.check_fetch("x", 5)
 
 
+class Static(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    epoch: int = 1
+
+
+def test_an_instance_id_belongs_to_the_member_that_had_it_last() -> None:
+    group = Crowd("g")
+    one, other = Static("a", "i"), Static("b", "i")
+    for member in (one, other):
+        group.members[member.member_id] = member
+    assert group.static_member("i") is None
+    group.note_static(None, one)
+    assert (group.static_member("i"), group.static_member(None)) == (one, None)
+    group.note_static(None, other)
+    group.forget_static(one)  # it is the other one's already
+    assert group.static_member("i") is other
+    group.forget_static(None)
+    group.note_static(other, Static("b", "j"))
+    assert group.static_ids == {"j": "b"}
+    group.note_static(Static("b", "j"), Static("b", None))
+    assert group.static_ids == {}
+
+
+def test_a_request_names_a_member_by_its_id_and_its_instance() -> None:
+    group = Crowd("g")
+    member = group.members["a"] = Static("a", "i")
+    group.note_static(None, member)
+    assert group.requesting("a", "i") is group.requesting("a", None) is member
+    for member_id, instance_id, code, text in (
+        ("a", "x", ErrorCode.UNKNOWN_MEMBER_ID, "Instance id x is unknown."),
+        ("b", "i", ErrorCode.FENCED_INSTANCE_ID, "Static member b with instance id i was fenced by member a."),
+        ("b", None, ErrorCode.UNKNOWN_MEMBER_ID, "Member b is not a member of group g."),
+    ):
+        with pytest.raises(KafkaError) as refused:
+            group.requesting(member_id, instance_id)
+        assert (refused.value.code, refused.value.message) == (code, text)
+
+
+@pytest.mark.parametrize(("epoch", "instance_id"), [(5, None), (-1, "i")])
+def test_txn_offset_commit_that_names_anything_of_a_member_is_checked(
+    group: Crowd, epoch: int, instance_id: str | None
+) -> None:
+    command = transactional(epoch, "")
+    command.request.group_instance_id = instance_id
+    with pytest.raises(KafkaError, match="Member  is not a member of group g"):
+        group.check_transactional_commit(command)
+
+
+def test_offset_fetch_of_no_member_in_an_epoch_is_kafkas_own_error(group: Crowd) -> None:
+    with pytest.raises(KafkaError) as error:
+        group.check_fetch(None, 0)
+    assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 NOW_MS = 1_000
 
 

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.group.groups import DeleteGroup, FenceMember, GroupType, MetadataChanged
+from odradek.broker.coordinator.group.groups import (
+    DeleteGroup,
+    FenceMember,
+    GroupType,
+    MetadataChanged,
+    OffsetToCommit,
+    Sender,
+)
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.share.group import (
     AlterShareOffsets,
@@ -19,13 +26,17 @@ from odradek.broker.coordinator.group.share.group import (
     ForgetDeletedTopics,
     InitializeStates,
     ShareGroup,
+    ShareGroupHeartbeat,
     StatesInitialized,
     TopicStates,
 )
 from odradek.broker.coordinator.group.share.kind import effect_handlers
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState
+from odradek.broker.runtime.machine import Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.broker.coordinator.group.share.driver import OTHER, TOPIC, ShareDriver
+from tests.fakes.group_driver import commit_offsets
 
 
 def test_the_first_heartbeat_has_states_begun_and_the_next_gets_the_partitions() -> None:
@@ -35,8 +46,68 @@ def test_the_first_heartbeat_has_states_begun_and_the_next_gets_the_partitions()
     assert driver.beat("m", 2) == (3, 5000, {TOPIC: (0, 1)})
     assert driver.beat("m", 3) == (3, 5000, None)
     assert driver.beat("m", 2) == (3, 5000, None)
-    with pytest.raises(KafkaError, match="smaller member epoch"):
+    with pytest.raises(KafkaError, match=r"smaller member epoch \(1\).*does not match the previous member epoch \(2\)"):
         driver.beat("m", 1)
+    with pytest.raises(KafkaError, match=r"greater member epoch \(4\).* group coordinator \(3\)\. The member") as late:
+        driver.beat("m", 4)
+    assert late.value.code is ErrorCode.FENCED_MEMBER_EPOCH
+    assert driver.beat("m", 3, "t") == (3, 5000, {TOPIC: (0, 1)})
+    assert driver.beat("m", 0, "t") == (3, 5000, {TOPIC: (0, 1)})
+
+
+def test_a_share_group_takes_the_place_of_no_other_group() -> None:
+    driver = ShareDriver()
+    driver.ask(commit_offsets("g", [OffsetToCommit("t", TOPIC, 0, 5, -1, "")]))
+    for command in (
+        driver.heartbeat("m", 0, "t"),
+        AlterShareOffsets("g", {TOPIC: {0: 5}}),
+        BeginDeleteOffsets("g", ["t"]),
+    ):
+        with pytest.raises(KafkaError, match=r"Group g is not a share group\.") as other:
+            driver.ask(command)
+        assert other.value.code is ErrorCode.GROUP_ID_NOT_FOUND
+    for late in (StatesInitialized("g", {TOPIC: [0]}), EndDeleteOffsets("g", [TOPIC]), EndDeleteGroup("g")):
+        assert driver.ask(late).records == ()
+    with pytest.raises(KafkaError, match="Share group h not found") as unknown:
+        driver.beat("m", 5, group="h")
+    assert unknown.value.code is ErrorCode.GROUP_ID_NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("request_fields", "sender", "stored"),
+    [
+        ({}, ("c", "/h"), False),
+        ({}, ("other", "/h"), True),
+        ({}, ("c", "/other"), True),
+        ({"rack_id": "r"}, ("c", "/h"), True),
+        ({"subscribed_topic_names": ["u"]}, ("c", "/h"), True),
+        ({"subscribed_topic_names": ["t"]}, ("c", "/h"), False),
+    ],
+)
+def test_a_heartbeat_of_a_member_at_rest_stores_what_is_new(
+    request_fields: dict[str, Any], sender: tuple[str, str], stored: bool
+) -> None:
+    driver = ShareDriver()
+    driver.beat("m", 0, "t")
+    driver.settle("m")
+    end = len(driver.log)
+    request = ShareGroupHeartbeatRequest("g", "m", driver.group.epoch, **request_fields)
+    driver.ask(ShareGroupHeartbeat(request, Sender(*sender, 1)))
+    assert (len(driver.log) > end) is stored
+    member = driver.group.members["m"]
+    assert (member.client_id, member.client_host) == sender
+    assert member.rack_id == request_fields.get("rack_id")
+    assert member.topics == frozenset(request_fields.get("subscribed_topic_names", ["t"]))
+
+
+def test_a_topic_that_nobody_subscribes_to_any_more_is_taken_from_the_member_at_once() -> None:
+    driver = ShareDriver(group_share_assignment_interval_ms="1000000")
+    driver.topics.put("u", OTHER, 1)
+    driver.beat("m", 0, "t", "u")
+    driver.now_ms += 1_000_000
+    assert driver.beat("m", 2).assigned == {TOPIC: (0, 1), OTHER: (0,)}
+    assert driver.beat("m", 3, "u") == (3, 5000, {OTHER: (0,)})
+    assert driver.group.assignment_epoch < driver.group.epoch
 
 
 def test_states_that_the_share_coordinator_refuses_are_asked_for_again() -> None:
@@ -65,7 +136,9 @@ def test_assignments_keep_their_distance_in_time() -> None:
     driver = ShareDriver(group_share_assignment_interval_ms="1000")
     driver.beat("m", 0, "t")
     assert driver.beat("m", 2).member_epoch == 2
-    driver.now_ms += 1_000
+    driver.now_ms += 999
+    assert driver.beat("m", 2).member_epoch == 2
+    driver.now_ms += 1
     assert driver.beat("m", 2).member_epoch == 3
 
 
@@ -173,6 +246,66 @@ def test_deleting_goes_in_two_steps_and_can_be_tried_again(left: ShareDriver) ->
     left.ask(EndDeleteOffsets("g", [TOPIC]))
     assert left.group.deleting == {}
     assert left.ask(BeginDeleteOffsets("g", ["t"])).reply == ({}, ["t"])
+
+
+def test_requests_about_no_share_partition_store_nothing(left: ShareDriver) -> None:
+    end = len(left.log)
+    assert left.ask(AlterShareOffsets("g", {})).reply == left.group.epoch
+    left.ask(StatesInitialized("g", {}))
+    left.ask(StatesInitialized("g", {TOPIC: [0]}, failed=True))
+    left.ask(ForgetDeletedTopics("nobody"))
+    left.ask(EndDeleteOffsets("nobody", [TOPIC]))
+    assert len(left.log) == end
+    assert left.ask(BeginDeleteOffsets("g", [])).reply == ({}, [])
+    fresh = ShareDriver()
+    fresh.beat("m", 0, "nothing")
+    fresh.beat("m", -1)
+    assert fresh.ask(BeginDeleteOffsets("g", ["t"])).reply == ({}, [])
+    fresh.ask(DeleteGroup("g"))  # nothing is stored for it
+    assert fresh.machine.group("g") is None
+
+
+def test_a_refusal_of_some_partitions_leaves_the_others(left: ShareDriver) -> None:
+    left.ask(AlterShareOffsets("g", {TOPIC: {0: 5, 1: 5}}))
+    left.ask(StatesInitialized("g", {TOPIC: [0]}, failed=True))
+    assert left.group.initializing == {TOPIC: TopicStates("t", frozenset({1}))}
+    assert left.group.initialized == BOTH
+
+
+def test_partitions_that_are_stored_anew_are_deleted_no_more(left: ShareDriver) -> None:
+    left.ask(BeginDeleteOffsets("g", ["t"]))
+    assert left.group.deleting == {TOPIC: "t"}
+    left.ask(AlterShareOffsets("g", {TOPIC: {1: 5}}))
+    assert left.group.deleting == {}
+    left.ask(BeginDeleteOffsets("g", ["t"]))
+    left.ask(StatesInitialized("g", {TOPIC: [1]}))
+    left.ask(BeginDeleteOffsets("g", ["t"]))
+    left.beat("m", 0, "t")
+    assert (left.group.deleting, left.group.initialized) == ({}, BOTH)
+
+
+def test_what_is_about_to_be_deleted_goes_with_its_group(left: ShareDriver) -> None:
+    left.ask(BeginDeleteOffsets("g", ["t"]))
+    left.topics.put("u", OTHER, 1)
+    left.ask(AlterShareOffsets("g", {OTHER: {0: 5}}))
+    outcome = left.machine.decide(DeleteGroup("g"), left.now_ms)
+    (effect,) = outcome.effects
+    assert isinstance(effect, DeleteStates)
+    assert effect.places == {OTHER: [0], TOPIC: [0, 1]}
+
+
+def test_groups_look_after_deleted_topics_of_which_they_store_something(left: ShareDriver) -> None:
+    left.topics.put("u", OTHER, 1)
+    assert list(left.ask(MetadataChanged(["u"])).effects) == []
+    (effect,) = left.ask(MetadataChanged(["u", "t"])).effects
+    assert isinstance(effect, Schedule)
+    assert (effect.after_ms, type(effect.command)) == (0, ForgetDeletedTopics)
+    left.ask(BeginDeleteOffsets("g", ["t"]))
+    assert len(left.ask(MetadataChanged(["t"])).effects) == 1
+    left.topics.facts.clear()
+    left.ask(MetadataChanged(["t"]))
+    left.ask(ForgetDeletedTopics("g"))
+    assert left.group.deleting == {}
 
 
 def test_deleting_of_nothing_and_of_nobody(left: ShareDriver) -> None:
