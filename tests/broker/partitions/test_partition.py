@@ -325,7 +325,7 @@ def test_a_log_is_brought_elsewhere(plane: DataPlane, tmp_path: Path) -> None:
     partition.relocate(lambda: moved.append(partition.opened))
     assert (moved, waiter.woken, partition.log is before) == ([False], True, False)
     assert partition.log.log_end_offset == 1
-    assert [each.producer_id for each in partition.log.active_producers()] == [1]
+    assert [each.producer_id for each in partition.log.producers] == [1]
 
     def refuse() -> None:
         raise StorageError("no room")
