@@ -14,7 +14,7 @@ from typing import Self
 
 from tests.attack.doors import LISTENERS, grant, secured
 from tests.attack.frames import LIMITS, TOPICS
-from tests.fakes.ports import free_ports
+from tests.conformance.real_kafka import free_ports
 from tests.fakes.wire_client import WireClient
 
 _URL = re.compile(r"odradek (control|schema registry) on (\S+)")

@@ -1,16 +1,9 @@
-"""Ports that nobody has, for listeners that name theirs."""
+"""Ports in a row that nobody has; single ones are those of `tests.conformance.real_kafka`."""
 
 from __future__ import annotations
 
 import socket
 from contextlib import ExitStack
-
-
-def free_ports(count: int) -> list[int]:
-    """Different ports."""
-    with ExitStack() as held:
-        servers = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [int(server.getsockname()[1]) for server in servers]
 
 
 def ports_in_a_row(count: int) -> int:

@@ -27,8 +27,8 @@ from odradek.protocol.generated.messages.metadata import MetadataRequest, Metada
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
+from tests.conformance.real_kafka import free_ports
 from tests.fakes.brokers import broker_fixture
-from tests.fakes.ports import free_ports
 from tests.fakes.wire_client import WireClient
 
 
