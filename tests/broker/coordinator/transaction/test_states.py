@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.coordinator.transaction.states import ENDING, RULES, EndAction, TransactionState
+from odradek.broker.coordinator.transaction.states import RULES, EndAction, TransactionState
 
 S = TransactionState
 
@@ -31,30 +31,6 @@ def test_the_numbers_are_those_of_the_stored_record() -> None:
 def test_transaction_states_are_found_by_their_labels() -> None:
     assert [TransactionState.from_label(state.label) for state in TransactionState] == list(TransactionState)
     assert TransactionState.from_label("Nonsense") is None
-
-
-def test_an_outcome_cannot_turn_into_the_other() -> None:
-    assert RULES[S.PREPARE_COMMIT].transitions == {S.COMPLETE_COMMIT}
-    assert RULES[S.PREPARE_ABORT].transitions == {S.COMPLETE_ABORT}
-
-
-def test_a_commit_is_only_decided_for_an_open_transaction() -> None:
-    assert [state for state in TransactionState if S.PREPARE_COMMIT in RULES[state].transitions] == [S.ONGOING]
-
-
-@pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
-def test_transactional_ids_expire_only_when_nothing_is_open(state: TransactionState) -> None:
-    assert RULES[state].expires
-    assert S.DEAD in RULES[state].transitions
-
-
-@pytest.mark.parametrize("state", sorted(ENDING))
-def test_end_txn_waits_while_the_markers_are_written(state: TransactionState) -> None:
-    rules = RULES[state]
-    assert rules.end_v1 is not None
-    assert rules.end_v2 is not None
-    assert {rules.end_v1.commit, rules.end_v1.abort} == {EndAction.WAIT}
-    assert set(rules.end_v2) == {EndAction.WAIT}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from struct import pack
 from typing import Any
 
 import pytest
@@ -15,22 +14,16 @@ from hypothesis import strategies as st
 from odradek.broker.coordinator.group.classic.group import (
     ClassicGroup,
     Member,
-    Protocols,
     decode_group_key,
     decode_group_value,
     encode_group_key,
     group_record,
-    join_refused,
-    session_key,
-    sync_refused,
 )
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.errors import ProtocolError
 from odradek.protocol.generated.stored.group_metadata import GroupMetadataValue, MemberMetadata
 from odradek.protocol.message_codec import codec
 from tests.fakes.group_driver import SUBSCRIPTION, GroupDriver
-
-E = ErrorCode
 
 
 @pytest.fixture
@@ -57,57 +50,6 @@ def test_subscriptions_are_read_as_far_as_they_are_readable(driver: GroupDriver)
     assert group.is_subscribed_to("u"), "unreadable: it might be"
 
 
-def test_a_refused_join_names_no_generation_and_no_protocol() -> None:
-    reply = join_refused("m", ErrorCode.UNKNOWN_MEMBER_ID)
-    assert (reply.error_code, reply.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "m")
-    assert (reply.generation_id, reply.protocol_type, reply.protocol_name, reply.leader) == (-1, None, None, "")
-    assert reply.members == []
-    assert not reply.skip_assignment
-
-
-def test_a_refused_sync_has_no_assignment() -> None:
-    reply = sync_refused(ErrorCode.REBALANCE_IN_PROGRESS)
-    assert (reply.error_code, reply.assignment) == (ErrorCode.REBALANCE_IN_PROGRESS, b"")
-    assert (reply.protocol_type, reply.protocol_name) == (None, None)
-
-
-def one_member() -> Member:
-    return Member("g", "m", "i", "c", "/h", 20, 10, (("range", b"r"), ("rr", b"q")), b"a")
-
-
-def test_a_member_is_stored_with_the_metadata_of_the_groups_protocol() -> None:
-    assert one_member().to_stored("rr") == MemberMetadata("m", "i", "c", "/h", 20, 10, b"q", b"a")
-    assert one_member().to_stored(None).subscription == b""
-
-
-def test_a_stored_member_comes_back_with_that_protocol_alone() -> None:
-    again = Member.from_stored("g", "rr", one_member().to_stored("rr"))
-    assert again.protocols == (("rr", b"q"),)
-    assert again.to_stored("rr") == one_member().to_stored("rr")
-    assert again.session_key == session_key("g", "m")
-
-
-def test_a_renamed_member_waits_for_nothing() -> None:
-    old = one_member()
-    old.join_ticket = 4
-    new = old.renamed("g", "n")
-    assert (new.member_id, new.join_ticket, new.session_key) == ("n", None, session_key("g", "n"))
-    assert new.to_stored("range") == old.to_stored("range").replace(member_id="n")
-
-
-def test_metadata_of_a_protocol_it_does_not_have() -> None:
-    with pytest.raises(KeyError):
-        one_member().metadata("sticky")
-
-
-@pytest.mark.parametrize(("is_new", "ticket", "keeps"), [(False, 1, True), (False, None, False), (True, 1, False)])
-def test_who_waits_for_the_others_need_not_send_heartbeats(is_new: bool, ticket: int | None, keeps: bool) -> None:
-    waiting = one_member()
-    waiting.is_new = is_new
-    waiting.sync_ticket = ticket
-    assert waiting.keeps_session is keeps
-
-
 RANGE, STICKY, RR = ("range", b""), ("sticky", b""), ("rr", b"")
 
 
@@ -122,55 +64,6 @@ def roster(*members: Member) -> ClassicGroup:
     return made
 
 
-def test_the_first_member_leads_and_the_next_one_follows_it() -> None:
-    group = roster(member("a"), member("b"), member("c"))
-    assert group.leader == "a"
-    group.remove("a")
-    assert group.leader == "b"
-    group.remove("b")
-    group.remove("c")
-    assert group.leader is None
-
-
-def test_what_all_members_offer_is_shared() -> None:
-    group = roster(member("a", RANGE, STICKY), member("b", STICKY, RR))
-    assert group.shares_any((RANGE, STICKY))
-    assert not group.shares_any((RANGE, RR))
-    group.update(group.members["b"], (RANGE, RR), 10_000, 60_000)
-    assert group.shares_any((RANGE,))
-    assert not group.shares_any((STICKY,))
-    group.remove("a")
-    assert group.shares_any((RR,))
-
-
-def test_among_shared_protocols_the_preferred_one_wins() -> None:
-    group = roster(member("a", RR, STICKY), member("b", RR, STICKY), member("c", STICKY, RR, RANGE))
-    assert group.select_protocol() == "rr"
-    only_sticky: Protocols = (STICKY,)
-    assert group.select_protocol(group.members["a"], only_sticky) == "sticky"
-
-
-def test_all_have_joined_when_nobody_is_missing() -> None:
-    group = roster(member("a"), member("b"))
-    group.pending_join["c"] = None
-    for ticket, member_id in enumerate(("a", "b")):
-        assert group.await_join(group.members[member_id], ticket) is None
-    assert not group.all_joined, "an id was given out, and its client has not come back"
-    group.remove("c")
-    assert group.all_joined
-    assert group.await_join(group.members["a"], 7) == 0
-    assert group.stop_awaiting_join(group.members["a"]) == 7
-    assert not group.all_joined
-
-
-def test_the_leader_is_one_of_those_who_have_joined() -> None:
-    group = roster(member("a"), member("b"))
-    assert not group.elect_joined_leader()
-    group.await_join(group.members["b"], 1)
-    assert group.elect_joined_leader()
-    assert group.leader == "b"
-
-
 def test_a_static_member_takes_its_old_place() -> None:
     group = roster(member("a", instance_id="i"), member("b"))
     group.pending_sync = {"a", "b"}
@@ -179,31 +72,6 @@ def test_a_static_member_takes_its_old_place() -> None:
     assert group.leader == "new"
     assert group.pending_sync == {"new", "b"}
     assert group.validate_member("new", "i") is group.members["new"]
-
-
-@pytest.mark.parametrize(
-    ("member_id", "instance_id", "code"),
-    [
-        ("nobody", None, ErrorCode.UNKNOWN_MEMBER_ID),
-        ("a", "unknown", ErrorCode.UNKNOWN_MEMBER_ID),
-        ("b", "i", ErrorCode.FENCED_INSTANCE_ID),
-    ],
-)
-def test_who_does_not_belong_is_refused(member_id: str, instance_id: str | None, code: ErrorCode) -> None:
-    group = roster(member("a", instance_id="i"), member("b"))
-    with pytest.raises(KafkaError) as refused:
-        group.validate_member(member_id, instance_id)
-    assert refused.value.code == code
-
-
-def test_topics_are_known_while_all_subscriptions_are_readable() -> None:
-    subscription = pack(">hih1si", 0, 1, 1, b"t", -1)
-    group = roster(member("a", ("range", subscription)))
-    assert group.find_topics("range") == frozenset({"t"})
-    assert group.find_topics(None) is None
-    group.add(member("b", ("range", subscription[:4])))
-    assert group.find_topics("range") is None
-    assert ClassicGroup("g", 0).find_topics(None) == frozenset()
 
 
 # -- the record: what a real broker wrote, and old versions
