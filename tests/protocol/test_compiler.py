@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from io import BytesIO
 from typing import Any
 
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 
 from odradek._compiled import MODULES, compiled
 from odradek.protocol import primitives as p
-from odradek.protocol.compiler import compile_decoder, compile_encoder
+from odradek.protocol.codec_parts import WINDOW
+from odradek.protocol.compiler import DecoderSource, compile_decoder, compile_encoder
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.file_slice import joined
+from odradek.protocol.generated.codecs.index import DECODED
 from odradek.protocol.generated.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.generated.messages.list_transactions import ListTransactionsRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -23,8 +26,10 @@ from odradek.protocol.generated.messages.offset_for_leader_epoch import OffsetFo
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.message import Message, VersionedMessage
 from odradek.protocol.message_codec import MessageCodec, codec
-from odradek.protocol.varint import MAX_ELEMENTS, MAX_TAGGED_FIELDS, encode_uvarint
+from odradek.protocol.schema import fold
+from odradek.protocol.varint import ANY_NUMBER, MAX_ELEMENTS, MAX_TAGGED_FIELDS, encode_uvarint
 from tests.fakes.examples import examples
+from tests.fakes.filled import asking
 from tests.protocol.message_strategies import all_messages, instances, versions
 
 MESSAGES = list(all_messages())
@@ -102,6 +107,55 @@ def comparable(value: Any) -> Any:
     if isinstance(value, list):
         return [comparable(element) for element in value]
     return bytes(value) if isinstance(value, memoryview) else repr(value) if isinstance(value, float) else value
+
+
+HOT = [message for message in MESSAGES if message.__name__ in DECODED]
+
+
+def written_out(message: type[VersionedMessage], version: int) -> Callable[..., tuple[Any, int]]:
+    """The decoder that the generator of typed codecs writes now, for mypyc to compile."""
+    source = DecoderSource(fold(message, version), typed=True)
+    module = import_module(f"odradek.protocol.generated.codecs.{DECODED[message.__name__]}")
+    scope = {**vars(module), "ANY_NUMBER": ANY_NUMBER, **{used.__name__: used for used in source.messages.values()}}
+    constants = [f"{name} = {value}" for name, value in source.constants.items()]
+    head = "def generated(version, data, offset=0, most=ANY_NUMBER):"
+    exec("\n".join([*constants, head, *source.lines]), scope)
+    made: Callable[..., tuple[Any, int]] = scope["generated"]
+    return made
+
+
+@pytest.mark.parametrize("message", HOT, ids=lambda message: message.__name__)
+def test_a_written_out_decoder_reads_what_was_encoded(message: type[VersionedMessage]) -> None:
+    for version in {message.MIN_VERSION, message.MAX_VERSION}:
+        value = asking(message, version, 2)
+        encoded = codec(message, version).encode(value)
+        decode = written_out(message, version)
+        for data in (encoded, memoryview(encoded), bytearray(encoded)):
+            assert decode(version, data) == (value, len(encoded))
+        assert decode(version, b"xy" + encoded, 2) == (value, len(encoded) + 2)
+        for size in range(0, len(encoded), 1 + len(encoded) // 8):
+            with pytest.raises(ProtocolError):
+                decode(version, encoded[:size])
+
+
+def test_a_written_out_decoder_counts_the_elements_of_all_lists() -> None:
+    value = asking(FetchRequest, 11, 2)
+    encoded = codec(FetchRequest, 11).encode(value)
+    elements = 2 + 4 + 2 + 4  # topics, their partitions, forgotten topics, and theirs
+    assert written_out(FetchRequest, 11)(11, encoded, 0, elements)[0] == value
+    with pytest.raises(ProtocolError):
+        written_out(FetchRequest, 11)(11, encoded, 0, elements - 1)
+
+
+def test_a_written_out_decoder_reads_a_request_larger_than_its_window() -> None:
+    sizes = (0, 1, 3000, WINDOW - 100, WINDOW, 3 * WINDOW, 5)
+    topics = [TopicProduceData(f"t{size}", partition_data=[PartitionProduceData(size, bytes(size))]) for size in sizes]
+    value = ProduceRequest(acks=1, topic_data=topics * 3)
+    encoded = codec(ProduceRequest, 9).encode(value)
+    for data in (encoded, memoryview(encoded)):
+        found, end = written_out(ProduceRequest, 9)(9, data)
+        assert end == len(encoded)
+        assert [len(each.partition_data[0].records) for each in found.topic_data] == [*sizes] * 3
 
 
 def test_every_truncation_is_an_error() -> None:

@@ -43,6 +43,23 @@ def test_what_is_taken_out_leaves_its_slots() -> None:
     assert list(table) == [0, 33, 16]
 
 
+def test_keys_that_are_added_together_stand_as_if_added_one_by_one() -> None:
+    for keys in ([1, *range(0, 144, 16)], [1, *range(0, 128, 16)], list(range(30)), [*range(0, 1600, 64)], [3, 3, 19]):
+        one_by_one = HashTable(hash_of_number)
+        for key in keys:
+            one_by_one.add(key)
+        begun = HashTable(hash_of_number, keys[:1])
+        begun.add_all(keys)
+        assert list(HashTable(hash_of_number, keys)) == list(one_by_one) == list(begun)
+
+
+def test_compute_if_absent_keeps_a_key_where_it_is() -> None:
+    table = HashTable(hash_of_number, [0, 16])
+    table.add_first(32)
+    table.add_first(16)
+    assert list(table) == [32, 0, 16]
+
+
 def test_a_java_hash_table_grows_as_in_java() -> None:
     assert [slots_for(n) for n in (0, 1, 2, 3, 16, 17)] == [1, 1, 2, 4, 16, 32]
     assert [slots_of_copy(n) for n in (0, 11, 12, 24)] == [16, 16, 32, 64]
@@ -50,3 +67,4 @@ def test_a_java_hash_table_grows_as_in_java() -> None:
 
 def test_java_set_of_texts_has_javas_order() -> None:
     assert in_set_order(["topic-1", "b", "a", "b"]) == ["a", "b", "topic-1"]
+    assert (in_set_order([]), in_set_order(["b", "b"])) == ([], ["b"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from odradek.protocol.java_maps import (
+    concurrent_order,
+    hash_of_long,
     hash_of_partition,
     hash_of_text,
     java_order,
@@ -12,6 +14,9 @@ from odradek.protocol.java_maps import (
     scala_order_by_topic,
     scala_trie_order,
     signed_hash_of_text,
+    slots_of_map,
+    timeline_bits,
+    trie_order_by_topic,
 )
 
 
@@ -20,6 +25,38 @@ def test_hashes_are_javas() -> None:
     assert [hash_of_text(text) for text in ("", "x", "hello", "é")] == [0, 120, 99162322, 233]
     assert hash_of_text("\U0001f600") == 0xD83D * 31 + 0xDE00
     assert hash_of_partition(("x", 1)) - hash_of_partition(("x", 0)) == 31
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(0, 0), (5, 5), (1 << 32, 1), (5 | 1 << 32, 4), (-1, 0), (-2, 1), ((1 << 63) - 1, 1 << 31)]
+)
+def test_the_hash_of_a_long_is_javas(number: int, code: int) -> None:
+    assert hash_of_long(number) == code
+
+
+def test_an_immutable_map_of_scala_keeps_four_keys_in_their_order() -> None:
+    few = [("a", index) for index in (7, 40, 41, 1000)]
+    assert trie_order_by_topic(few) == [("a", [index for _, index in scala_order(few, hash_of_partition)])]
+    more = [*few, ("a", 2)]
+    ordered = scala_trie_order(scala_order(more, hash_of_partition), hash_of_partition)
+    assert trie_order_by_topic(more) == [("a", [index for _, index in ordered])]
+    assert [index for _, index in ordered] != [index for _, index in scala_order(more, hash_of_partition)]
+
+
+@pytest.mark.parametrize(
+    ("peak", "bits"), [(0, 1), (1, 1), (2, 1), (3, 2), (5, 2), (6, 3), (10, 3), (11, 4), (21, 4), (22, 5)]
+)
+def test_kafkas_versioned_table_grows_when_it_is_overfull_by_a_third(peak: int, bits: int) -> None:
+    assert timeline_bits(peak) == bits
+
+
+@pytest.mark.parametrize(("size", "slots"), [(12, 16), (13, 32), (24, 32), (25, 64)])
+def test_a_java_map_grows_behind_three_quarters_and_a_concurrent_one_before(size: int, slots: int) -> None:
+    assert slots_of_map(size) == slots
+    keys = [f"t{number}" for number in range(size)]
+    later = slots_of_map(size + 1)
+    expected = sorted(keys, key=lambda key: (hash_of_text(key) ^ hash_of_text(key) >> 16) & later - 1)
+    assert concurrent_order(keys, hash_of_text) == expected
 
 
 def test_create_partitions_answers_in_the_order_of_a_java_map() -> None:

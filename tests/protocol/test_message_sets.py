@@ -13,6 +13,7 @@ from odradek.protocol.compression import Codec, CompressionError, compress
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 from odradek.protocol.long_work import LongWork
 from odradek.protocol.message_sets import (
+    MessageTooLargeError,
     as_kept,
     encode_message,
     filling,
@@ -136,6 +137,60 @@ def test_filling_is_cut_off_for_every_reader(size: int) -> None:
     data = filling(size)
     assert len(data) == size
     assert batch_size_at(data) is None
+
+
+def packed(
+    inner: bytes, *, magic: int = 1, offset: int = 0, codec: Codec = Codec.GZIP, value: bytes | None = b""
+) -> bytes:
+    """A message that has others in it; `value`: None for a null in place of them."""
+    return encode_message(magic, offset, 5, None, None if value is None else compress(codec, inner), codec)
+
+
+ONE = encode_message(1, 0, 5, b"k", b"v")
+SECOND = encode_message(1, 1, 6, b"k", b"v")
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        (ONE + packed(ONE), "is not the only one"),
+        (ONE + encode_message(0, 1, 5, b"k", b"v"), "in different formats"),
+        (packed(ONE, value=None), "without a value"),
+        (packed(b""), "without messages"),
+        (packed(ONE + SECOND, codec=Codec.ZSTD), "not compressed with zstd"),
+        (packed(ONE + SECOND + encode_message(1, 2, 5, b"k", b"v"), offset=1), "lies before"),
+        (packed(packed(ONE)), "in a compressed message"),
+        (packed(encode_message(0, 0, 5, b"k", b"v")), "another format"),
+        (packed(ONE[:-1] + b"w"), "checksum"),
+        (ONE[:-1] + b"w", "checksum"),
+        (ONE + build_batch([Record(0, 5, b"k", b"v")]), "format 2 among"),
+        (struct.pack(">qi", 0, 13) + bytes(13), "13"),
+    ],
+)
+def test_a_set_that_breaks_the_rules_of_its_format_is_refused(sent: bytes, why: str) -> None:
+    with pytest.raises(CorruptDataError, match=why):
+        to_batch(sent, LongWork())
+
+
+def test_a_message_of_a_set_has_a_largest_size() -> None:
+    whole = ONE + encode_message(1, 1, 6, b"k", b"longer")
+    largest = len(whole) - len(ONE)
+    assert read_batch(to_batch(whole, LongWork(), largest)).record_count == 2
+    with pytest.raises(MessageTooLargeError):
+        to_batch(whole, LongWork(), largest - 1)
+
+
+def test_the_offset_of_a_wrapper_is_that_of_its_last_message_or_unknown() -> None:
+    for offset, found in ((41, [40, 41]), (1, [0, 1]), (0, [0, 1])):
+        assert [record.offset for record in records_of(packed(ONE + SECOND, offset=offset))] == found
+    cut = ONE + SECOND + SECOND[:-1]
+    assert [record.offset for record in records_of(packed(cut, offset=41))] == [40, 41]
+
+
+def test_a_set_with_the_brokers_time_becomes_a_batch_with_it() -> None:
+    with_time = encode_message(1, 0, 7, b"k", b"v", 8) + encode_message(1, 1, 9, b"k", b"v")
+    batch = read_batch(to_batch(with_time, LongWork()))
+    assert (batch.timestamp_type, batch.max_timestamp) == (TimestampType.LOG_APPEND_TIME, 9)
 
 
 def test_which_bytes_are_message_sets() -> None:

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.protocol.patterns import Pattern, PatternError, PatternNeedsRe2Error, compile_pattern
+from odradek.protocol.patterns import (
+    Pattern,
+    PatternError,
+    PatternNeedsRe2Error,
+    compile_pattern,
+    names_a_group_without_p,
+)
 
 
 @pytest.fixture
@@ -61,6 +67,9 @@ def test_pattern_matches_whole_texts(pattern: str, matching: str, other: str | N
         "a++",
         "(?#x)",
         r"a\Z",
+        r"a\C",
+        "(?P<n>a)(?P<n>b)",
+        "(?<n>a)(?P<n>b)",
     ],
 )
 def test_pattern_that_re2_does_not_know_is_refused(pattern: str) -> None:
@@ -75,6 +84,19 @@ def test_pattern_that_re2_does_not_know_is_refused(pattern: str) -> None:
 def test_without_google_re2_what_could_take_long_is_refused(pattern: str, without_re2: None) -> None:
     with pytest.raises(PatternNeedsRe2Error, match="pip install 'odradek\\[regex\\]'"):
         compile_pattern(pattern)
+
+
+def test_a_pattern_has_65536_characters_at_most() -> None:
+    assert compile_pattern("a" * 65_536).fullmatch("a" * 65_536)
+    with pytest.raises(PatternError, match="longer than 65536 characters"):
+        compile_pattern("a" * 65_537)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"), [("(?<n>a)", True), ("(?P<n>a)", False), (r"\Q(?<n>\E", False), ("[(?<n>]", False)]
+)
+def test_a_group_that_is_named_without_p_is_seen(pattern: str, found: bool) -> None:
+    assert names_a_group_without_p(pattern) is found
 
 
 def both(pattern: str) -> tuple[Pattern, Pattern]:

@@ -18,6 +18,7 @@ from odradek.broker.controller.state import MetadataState
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.metadata.image import MetadataDelta
 from odradek.broker.metadata.writer import ImageWriter
+from odradek.broker.security import authorizer as decisions
 from odradek.broker.security.acl import SUPPORTED, Acl, Operation, Pattern, Permission, Resource
 from odradek.broker.security.authorizer import (
     Authorizer,
@@ -260,6 +261,55 @@ def test_authorizer_finds_a_right_on_any_topic() -> None:
     )
     prefix = entry_of_authorizer(Operation.WRITE, name="orders", pattern=Pattern.PREFIXED)
     assert any_write(prefix, entry_of_authorizer(Operation.WRITE, Permission.DENY))
+
+
+def test_networks_count_from_when_they_are_known() -> None:
+    made = Authorizer()
+    made.add(entry("10.0.0.0/8"))
+    who = Principal("User", "a")
+    for known, may in ((False, False), (True, True), (True, True), (False, False)):
+        made.know_networks(known)
+        assert made.allows(who, "10.1.2.3", Operation.WRITE, Resource.TOPIC, "t") is may
+        assert not made.allows(who, "11.1.2.3", Operation.WRITE, Resource.TOPIC, "t")
+
+
+@pytest.mark.parametrize(
+    ("denied", "may"),
+    [
+        ((), True),
+        (((Pattern.LITERAL, "*"),), False),
+        (((Pattern.LITERAL, "orders"),), False),
+        (((Pattern.PREFIXED, "orders"),), False),
+        (((Pattern.PREFIXED, "o"),), False),
+        (((Pattern.PREFIXED, "orders-"),), True),
+        (((Pattern.LITERAL, "order"),), True),
+        (((Pattern.PREFIXED, "rders"),), True),
+    ],
+)
+def test_a_right_on_some_topic_is_one_that_no_entry_takes_away(
+    denied: Sequence[tuple[Pattern, str]], may: bool
+) -> None:
+    made = Authorizer()
+    made.add(entry("*")._replace(name="orders"))
+    for pattern, name in denied:
+        made.add(entry("*")._replace(name=name, pattern=pattern, permission=Permission.DENY))
+    who = Principal("User", "a")
+    assert made.allows_by_type(who, "h", Operation.WRITE, Resource.TOPIC) is may
+    assert not made.allows_by_type(who, "h", Operation.READ, Resource.TOPIC)
+    made.add(entry("*")._replace(name="*"))
+    everything_is_denied = (Pattern.LITERAL, "*") in denied
+    assert made.allows_by_type(who, "h", Operation.WRITE, Resource.TOPIC) is not everything_is_denied
+
+
+def test_decisions_about_long_names_and_beyond_100_000_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert decisions._MAX_KNOWN == 100_000
+    monkeypatch.setattr(decisions, "_MAX_KNOWN", 3)
+    made = Authorizer()
+    made.add(entry("*")._replace(name="*"))
+    for name in ("a", "b", "c", "d", "x" * 100_000):
+        assert made.allows(Principal("User", "a"), "h", Operation.WRITE, Resource.TOPIC, name)
+        assert len(made._known) <= 3
+    assert all(len(key[4] or "") < 100_000 for key in made._known)
 
 
 def test_the_authorizer_follows_the_image() -> None:

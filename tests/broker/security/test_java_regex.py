@@ -22,12 +22,55 @@ from odradek.broker.security.java_regex import compile_java, replace_all
         ("[^]a]b", "cb", "]b"),
         (r"\d+", "12", "\u0661\u0662"),
         ("a++b", "aab", "aac"),
+        (r"a\Z", "a", "a\n"),
+        ("(?<=x)y|(?<name>z)", "z", "y"),
+        ("(?i)a(?x)b c", "ABC", "AB C"),
+        ("(?i)a|b", "B", "c"),
+        ("((?i)a)(?i)b", "AB", "AC"),
+        ("a(?i)(b(?s).)c", "aB\nC", "AB\nC"),
+        (r"[\]a]b", "]b", "bb"),
+        (r"[^\p{Digit}]x", "ax", "1x"),
+        (r"\P{IsAlpha}", "1", "a"),
+        (r"\p{IsAlpha}", "a", "1"),
+        (r"\Qa", "a", "Qa"),
+        (r"\Qa.\Eb\Q.c\E", "a.b.c", "aXb.c"),
+        (r"a\.b", "a.b", "aXb"),
     ],
 )
 def test_patterns_mean_what_they_mean_in_java(pattern: str, matching: str, other: str) -> None:
     compiled = compile_java(pattern)
     assert compiled.fullmatch(matching)
     assert not compiled.fullmatch(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [
+        ("Lower", "az"),
+        ("Upper", "AZ"),
+        ("ASCII", "\0\x7f"),
+        ("Alpha", "azAZ"),
+        ("Digit", "09"),
+        ("Alnum", "azAZ09"),
+        ("Punct", "!/:@[`{~"),
+        ("Graph", "!~"),
+        ("Print", " ~"),
+        ("Blank", " \t"),
+        ("Cntrl", "\0\x1f\x7f"),
+        ("XDigit", "09afAF"),
+        ("Space", " \t\n\x0b\f\r"),
+    ],
+)
+def test_classes_of_posix_have_javas_members(name: str, members: str) -> None:
+    assert all(compile_java(rf"\p{{{name}}}").fullmatch(member) for member in members)
+    assert not any(compile_java(rf"[^\p{{{name}}}]").fullmatch(member) for member in members)
+
+
+def test_the_end_before_a_last_line_feed_is_found() -> None:
+    found = compile_java(r"a\Z")
+    assert found.search("a\n")
+    assert not found.search("a\n\n")
+    assert not compile_java(r"a\z").search("a\n")
 
 
 @pytest.mark.parametrize(
@@ -48,6 +91,14 @@ def test_wrong_patterns_and_those_that_python_does_not_have_are_refused(pattern:
         ("(?<n>a)", "a", "<${n}>", "<a>"),
         ("a", "a", r"\$1\\", "$1\\"),
         ("(a)|(b)", "b", "$1", ""),
+        ("(?<n>a)|b", "b", "<${n}>", "<>"),
+        ("(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)(k)", "abcdefghijk", "$11$10$1", "kja"),
+        ("(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)", "abcdefghij", "$11", "a1"),
+        ("a", "a", "$0$0", "aa"),
+        ("x*", "ab", "-", "-a-b-"),
+        ("a*", "baac", "X", "XbXXcX"),
+        ("b", "abc", "", "ac"),
+        ("(a)", "a", "$1x", "ax"),
     ],
 )
 def test_replacements_are_those_of_java(pattern: str, text: str, replacement: str, result: str) -> None:
