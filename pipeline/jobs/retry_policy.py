@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.pipeline.jobs.logs import last_header
-
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -185,6 +183,8 @@ def parsed(records: DataFrame, policy: RetryPolicy) -> DataFrame:
 
 def header_text(name: str) -> Column:
     """The last header with this name as text. Null if there is none."""
+    from odradek.pipeline.jobs.logs import last_header  # it imports pyspark
+
     return last_header(name).cast("string")
 
 

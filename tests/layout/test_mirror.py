@@ -20,7 +20,10 @@ TESTS_OF = {
 
 TESTED_ELSEWHERE: dict[str, str] = {
     "generators/api_index.py": "its index is what a broker serves by: tests/broker/api/test_served.py",
-    "src/odradek/commands/pipeline.py": "needs Spark, so it is tested with the jobs: tests/pipeline/test_command.py",
+    **dict.fromkeys(
+        [f"src/odradek/commands/{name}.py" for name in ("pipeline", "pipeline_jobs")],
+        "need Spark, so they are tested with the jobs: tests/pipeline/test_command.py",
+    ),
     **dict.fromkeys(
         [f"broker/facade/remote/{name}.py" for name in ("transport",)],
         "parts of a broker over HTTP, tested as one: tests/broker/facade/remote/test_broker.py",

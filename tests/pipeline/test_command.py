@@ -11,7 +11,7 @@ import pytest
 
 import odradek
 from odradek.__main__ import main
-from odradek.commands import pipeline
+from odradek.commands import pipeline_jobs
 from odradek.pipeline import session
 from odradek.pipeline.installed_spark import PipelineUnavailable
 from tests.pipeline.test_session import produce
@@ -39,7 +39,7 @@ def log_dir(tmp_path: Path) -> str:
 def test_a_place_or_a_topic_that_is_not_there_is_told_before_spark_starts(
     words: list[str], log_dir: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(pipeline, "_spark", lambda *_, **__: pytest.fail("Spark was started"))
+    monkeypatch.setattr(pipeline_jobs, "_spark", lambda *_, **__: pytest.fail("Spark was started"))
     job = ["pipeline", *(word.replace("FOLDER", str(tmp_path)) for word in words)]
     assert main([*job, "--log-dir", "/nowhere"]) == 2
     assert capsys.readouterr().err == f"odradek pipeline {words[0]}: /nowhere: no such folder\n"
@@ -71,7 +71,7 @@ def test_without_a_jdk_it_says_so_in_one_line(
     ("text", "interval"), [("1s", "1000 milliseconds"), ("2m", "120000 milliseconds"), ("300 milliseconds",) * 2]
 )
 def test_pipeline_command_reads_the_interval_of_retry(text: str, interval: str) -> None:
-    assert pipeline._interval(text) == interval
+    assert pipeline_jobs._interval(text) == interval
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_wrong_master_is_told_in_one_line(log_dir: str, capsys: pytest.Capture
 def test_an_archive_that_exists_is_told_before_spark_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(pipeline, "_spark", lambda *_, **__: pytest.fail("Spark was started"))
+    monkeypatch.setattr(pipeline_jobs, "_spark", lambda *_, **__: pytest.fail("Spark was started"))
     assert main(["pipeline", "archive", str(tmp_path), "--bootstrap-servers", "127.0.0.1:1"]) == 2
     assert capsys.readouterr().err == f"odradek pipeline archive: {tmp_path} already exists\n"
 
@@ -250,7 +250,7 @@ def test_the_cause_of_what_spark_wrapped_up_is_one_line(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(said)
 
-    monkeypatch.setattr(pipeline, "_spark", fail)
+    monkeypatch.setattr(pipeline_jobs, "_spark", fail)
     assert main(["pipeline", "audit", "t", "--log-dir", log_dir]) == 2
     assert capsys.readouterr().err == f"odradek pipeline audit: {told}\n"
 
@@ -261,7 +261,7 @@ def test_a_folder_that_may_not_be_read_is_told_in_one_line(
     def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "/logs")
 
-    monkeypatch.setattr(pipeline, "_spark", fail)
+    monkeypatch.setattr(pipeline_jobs, "_spark", fail)
     assert main(["pipeline", "audit", "t", "--log-dir", log_dir]) == 2
     assert capsys.readouterr().err == "odradek pipeline audit: /logs: Permission denied\n"
 
@@ -270,7 +270,7 @@ def test_a_bug_in_a_worker_is_told_in_full(log_dir: str, monkeypatch: pytest.Mon
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("odradek.pipeline.streaming.BatchFailedError: Traceback (most recent call last):\n  1 / 0")
 
-    monkeypatch.setattr(pipeline, "_spark", fail)
+    monkeypatch.setattr(pipeline_jobs, "_spark", fail)
     with pytest.raises(RuntimeError):
         main(["pipeline", "audit", "t", "--log-dir", log_dir])
 
@@ -357,7 +357,7 @@ def test_the_page_of_a_retry_job_that_fails_has_the_reason(
                 "Job aborted\nodradek.pipeline.source.DataLossError: main_topic-0: the topic is gone\n\tat org"
             )
 
-    monkeypatch.setattr(pipeline, "_spark", lambda *_, **__: None)
+    monkeypatch.setattr(pipeline_jobs, "_spark", lambda *_, **__: None)
     monkeypatch.setattr(RetryJob, "start", lambda *_, **__: Failing())
     page = tmp_path / "r.html"
     words = ["--bootstrap-servers", kafka_broker.bootstrap_servers, "--checkpoint", str(tmp_path / "state")]
