@@ -10,6 +10,7 @@ import trio
 from odradek.broker.controller.partition_control import assign_replicas
 from odradek.broker.metadata.image import LOST_DIRECTORY
 from odradek.broker.mistakes import did_you_mean
+from odradek.broker.nodes.links import check_node
 from odradek.broker.nodes.node_life import Undoing, halt_node, start_if_down
 from odradek.broker.partitions.failing_disks import DiskFault, FailingDisks
 from odradek.broker.partitions.lookups import find_partitions
@@ -138,8 +139,7 @@ def _node(cluster: Cluster, node_id: int | None, topic: str | None, partition: i
         if len(candidates) != 1:
             raise ValueError(f"node_id is needed: one of {', '.join(map(str, sorted(candidates)))}")
         node_id = next(iter(candidates))
-    if node_id not in cluster.nodes:
-        raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
+    check_node(cluster, node_id)
     if leaders is not None and node_id not in leaders:
         what = topic if partition is None else f"{topic}-{partition}"
         raise ValueError(f"node {node_id} does not lead {what}: {', '.join(map(str, sorted(leaders)))}")

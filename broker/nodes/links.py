@@ -99,7 +99,7 @@ def check_slowness(ms: float, jitter: float, bytes_per_second: int | None) -> No
 
 def _check_nodes(cluster: Cluster, a: int, b: int) -> None:
     for node_id in (a, b):
-        _check_node(cluster, node_id)
+        check_node(cluster, node_id)
     if a == b:
         raise ValueError(f"node {a} has no link to itself")
 
@@ -112,7 +112,7 @@ def refuse_connections(cluster: Cluster, node_id: int, listener: str | None = No
 
     The undo raises OSError if the address has been taken.
     """
-    node = cluster.nodes[_check_node(cluster, node_id)]
+    node = cluster.nodes[check_node(cluster, node_id)]
     if not node.up:
         raise ValueError(f"node {node_id} is down")
     cluster.server.refuse(node, _check_listener(cluster, listener))
@@ -143,10 +143,11 @@ def ends_of(cluster: Cluster, a: End, b: End | None, listener: str | None) -> En
         raise ValueError(f"no link between {a!r} and {b!r}: expected two nodes, or a client id and a node")
     if not client:
         raise ValueError("a client id must not be empty; '*' matches any client")
-    return Ends(client, None if node is None else _check_node(cluster, node), _check_listener(cluster, listener))
+    return Ends(client, None if node is None else check_node(cluster, node), _check_listener(cluster, listener))
 
 
-def _check_node(cluster: Cluster, node_id: int) -> int:
+def check_node(cluster: Cluster, node_id: int) -> int:
+    """The id of a broker; ValueError, which names all brokers, for any other."""
     if node_id not in cluster.nodes:
         raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
     return node_id
@@ -215,8 +216,7 @@ def _reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[i
 
 def _hold(cluster: Cluster, topic: str, partition: int | None, node_id: int, lag: Lag) -> Undoing:
     for one in find_partitions(cluster.topics, topic, partition):
-        if node_id not in cluster.nodes:
-            raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
+        check_node(cluster, node_id)
         if one.leader_id == node_id:
             others = ", ".join(str(each) for each in one.replicas if each != node_id)
             hint = f"name a follower: {others}" if others else "it has no follower"
