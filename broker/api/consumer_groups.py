@@ -17,9 +17,8 @@ from odradek.broker.api.group_admin import describe_groups_of_kind, require_topi
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read, sender_of
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ConsumerGroupHeartbeat
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ConsumerGroupHeartbeat, Member
 from odradek.broker.coordinator.group.consumer.progress import preferred_assignor
-from odradek.broker.coordinator.group.consumer.records import Member
 from odradek.broker.coordinator.group.epoch_group import AWAY, LEAVING
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
@@ -150,16 +149,16 @@ def _member(ctx: RequestContext, group: ConsumerGroup, member: Member) -> Descri
             present.setdefault(topic_id, []).extend(partitions)
     return DescribedMember(
         member_id=member.member_id,
-        instance_id=member.instance_id,
-        rack_id=member.rack_id,
+        instance_id=member.metadata.instance_id,
+        rack_id=member.metadata.rack_id,
         member_epoch=member.epoch,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        subscribed_topic_names=in_set_order(member.topics),
-        subscribed_topic_regex=member.regex,
+        client_id=member.metadata.client_id,
+        client_host=member.metadata.client_host,
+        subscribed_topic_names=in_set_order(member.metadata.topics),
+        subscribed_topic_regex=member.metadata.regex,
         assignment=_assignment(ctx, present.items()),
         target_assignment=_assignment(ctx, group.target.of(member.member_id).items()),
-        member_type=_CONSUMER if member.classic is None else _CLASSIC,
+        member_type=_CONSUMER if member.metadata.classic is None else _CLASSIC,
     )
 
 

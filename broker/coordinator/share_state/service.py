@@ -15,11 +15,7 @@ from odradek.broker.coordinator.share_state.commands import (
     StateSummary,
     WriteState,
 )
-from odradek.broker.coordinator.share_state.machine import (
-    UNINITIALIZED,
-    PruneLog,
-    ShareStateMachine,
-)
+from odradek.broker.coordinator.share_state.machine import UNINITIALIZED, PruneLog, ShareStateMachine
 from odradek.broker.partitions.share.share_partition import StateWrite
 from odradek.broker.partitions.share.states import ShareKey, StoredState
 from odradek.broker.runtime.machine import Command, Effect, R

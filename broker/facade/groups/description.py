@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.coordinator.group.classic.group import Member
     from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-    from odradek.broker.coordinator.group.consumer.records import Member as ConsumerMember
+    from odradek.broker.coordinator.group.consumer.group import Member as ConsumerMember
     from odradek.broker.coordinator.group.machine import GroupMachine
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.group.share.group import ShareGroup, ShareMember
@@ -219,18 +219,19 @@ def _consumer_member(
     for epochs in (member.assigned, member.revoking):
         for topic_id, partitions in epochs.items():
             present.setdefault(topic_id, []).extend(partitions)
-    classic = member.classic
+    metadata = member.metadata
+    classic = metadata.classic
     return MemberInfo(
         member_id=member.member_id,
-        instance_id=member.instance_id,
-        client_id=member.client_id,
-        host=member.client_host,
-        subscription=member.topics,
+        instance_id=metadata.instance_id,
+        client_id=metadata.client_id,
+        host=metadata.client_host,
+        subscription=metadata.topics,
         assignment=_topics_by_name(topics, present.items()),
         session_timeout_ms=session_timeout_ms if classic is None else classic.session_timeout_ms,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        rebalance_timeout_ms=metadata.rebalance_timeout_ms,
         epoch=member.epoch,
-        regex=member.regex or "",
+        regex=metadata.regex or "",
         target=_topics_by_name(topics, group.target.of(member.member_id).items()),
         protocol="consumer" if classic is None else "classic",
     )

@@ -189,7 +189,7 @@ def test_partitions_with_a_share_state() -> None:
 
 
 def test_the_names_of_the_members_states_are_the_brokers() -> None:
-    from odradek.broker.coordinator.group.consumer.records import MemberState as OfConsumer
+    from odradek.broker.coordinator.group.consumer.group import MemberState as OfConsumer
     from odradek.broker.coordinator.group.streams.records import MemberState as OfStreams
     from odradek.pipeline.jobs.coordinator_rows import CONSUMER_STATES, STREAMS_STATES
 

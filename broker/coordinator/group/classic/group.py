@@ -38,11 +38,7 @@ from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.protocol.consumer_protocol import subscribed_topics
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.generated.messages.join_group import (
-    JoinGroupRequest,
-    JoinGroupResponse,
-    JoinGroupResponseMember,
-)
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 from odradek.protocol.generated.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,

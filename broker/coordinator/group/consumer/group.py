@@ -1,13 +1,15 @@
-"""A consumer group: its commands, its state (members, epochs, target assignment), and the replay of its records.
+"""A consumer group: its commands, its members, its records, its state, and the replay of the records.
 
-Only replay changes the group. A member may commit with an older epoch for partitions that it has had since then
-(KIP-1251); a fetch has to name the present epoch. Members of the classic protocol get errors about generations instead.
+Members are values: a decision makes a new one from the old. Only replay changes the group. A member may commit with an
+older epoch for partitions that it has had since then (KIP-1251); a fetch has to name the present epoch. Members of the
+classic protocol get errors about generations instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from enum import IntEnum
+from typing import Any, ClassVar, Final, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import (
     MemberOrder,
@@ -16,20 +18,8 @@ from odradek.broker.coordinator.group.assignment import (
     TargetAssignment,
     count_down,
     count_up,
+    order_once_stored,
     stored_order,
-)
-from odradek.broker.coordinator.group.consumer.records import (
-    NOTHING,
-    ClassicMember,
-    Epochs,
-    Member,
-    MemberState,
-    ResolvedRegex,
-    group_tombstones,
-    same_identity,
-    sorted_names,
-    with_progress,
-    with_progress_of,
 )
 from odradek.broker.coordinator.group.epoch_group import (
     FIRST_EPOCH,
@@ -40,13 +30,18 @@ from odradek.broker.coordinator.group.epoch_group import (
     replay_target_epoch,
     replays_of,
 )
-from odradek.broker.coordinator.group.groups import (
-    CommitOffsets,
-    GroupCommand,
-    GroupType,
-    Visible,
+from odradek.broker.coordinator.group.groups import CommitOffsets, GroupCommand, GroupType, Visible
+from odradek.broker.coordinator.group.records import (
+    EpochRecords,
+    encode_key,
+    encode_value,
+    key_of_group,
+    known_key,
+    new_record,
+    record_type_of,
+    record_with_value,
+    value_of,
 )
-from odradek.broker.coordinator.group.records import known_key, record_type_of, value_of
 from odradek.broker.coordinator.group.topics import StoredTopics
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -60,6 +55,8 @@ from odradek.protocol.generated.stored.consumer_group_current_member_assignment 
     TopicPartitions,
 )
 from odradek.protocol.generated.stored.consumer_group_member_metadata import (
+    ClassicMemberMetadata,
+    ClassicProtocol,
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMemberMetadataValue,
 )
@@ -70,6 +67,7 @@ from odradek.protocol.generated.stored.consumer_group_metadata import (
 from odradek.protocol.generated.stored.consumer_group_partition_metadata import (
     ConsumerGroupPartitionMetadataKey,
     ConsumerGroupPartitionMetadataValue,
+    TopicMetadata,
 )
 from odradek.protocol.generated.stored.consumer_group_regular_expression import (
     ConsumerGroupRegularExpressionKey,
@@ -78,6 +76,7 @@ from odradek.protocol.generated.stored.consumer_group_regular_expression import 
 from odradek.protocol.generated.stored.consumer_group_target_assignment_member import (
     ConsumerGroupTargetAssignmentMemberKey,
     ConsumerGroupTargetAssignmentMemberValue,
+    TopicPartition,
 )
 from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata import (
     ConsumerGroupTargetAssignmentMetadataKey,
@@ -85,6 +84,7 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata
 )
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.primitives import ZERO_UUID
+from odradek.protocol.text_cache import text_cache
 
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
@@ -134,6 +134,275 @@ class ResolveRegexes(GroupCommand):
         self.group_id = group_id
         self.regexes = regexes
         self.visible = visible
+
+
+Epochs = dict[bytes, dict[int, int]]
+"""Partitions by topic id, each with the member epoch in which the member got it."""
+NOTHING: Final[Epochs] = {}
+"""Never changed, like every part of a member."""
+
+
+class MemberState(IntEnum):
+    """The states of a member's reconciliation, numbered as stored."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+    UNKNOWN = 127
+
+
+STABLE: Final = MemberState.STABLE
+UNREVOKED_PARTITIONS: Final = MemberState.UNREVOKED_PARTITIONS
+UNRELEASED_PARTITIONS: Final = MemberState.UNRELEASED_PARTITIONS
+"""The same states, without a look into the class of an `Enum` for each, which takes as long as ten small calls."""
+
+
+class ClassicMember(NamedTuple):
+    """The JoinGroup of a member that speaks the classic protocol."""
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+
+
+class MemberMetadata(NamedTuple):
+    """Who a member is and what it subscribes to, as it has told.
+
+    ``topics``: names, sorted. ``regex``: "" for none. ``rebalance_timeout_ms``: -1 if it has sent none. ``classic``:
+    None for a member of the consumer protocol.
+    """
+
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    topics: tuple[str, ...] = ()
+    regex: str | None = ""
+    rebalance_timeout_ms: int = -1
+    server_assignor: str | None = None
+    classic: ClassicMember | None = None
+
+
+NO_METADATA: Final = MemberMetadata()
+
+
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class Member:
+    """One member, an immutable value.
+
+    ``assigned``: the partitions that it owns or has just been given; ``revoking``: those that it must revoke and has
+    not yet.
+    """
+
+    def __init__(
+        self,
+        member_id: str,
+        metadata: MemberMetadata = NO_METADATA,
+        epoch: int = 0,
+        previous_epoch: int = -1,
+        state: MemberState = STABLE,
+        assigned: Epochs = NOTHING,
+        revoking: Epochs = NOTHING,
+    ) -> None:
+        self.member_id = member_id
+        self.metadata = metadata
+        self.epoch = epoch
+        self.previous_epoch = previous_epoch
+        self.state = state
+        self.assigned = assigned
+        self.revoking = revoking
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Member)
+            and self.member_id == other.member_id
+            and self.metadata == other.metadata
+            and self.epoch == other.epoch
+            and self.previous_epoch == other.previous_epoch
+            and self.state is other.state
+            and self.assigned == other.assigned
+            and self.revoking == other.revoking
+        )
+
+    def __repr__(self) -> str:
+        return f"Member({self.member_id!r}, epoch={self.epoch}, {self.state!r}, {self.assigned!r}, {self.revoking!r})"
+
+    @property
+    def instance_id(self) -> str | None:
+        """None for a dynamic member."""
+        return self.metadata.instance_id
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """Its time to revoke partitions."""
+        return self.metadata.rebalance_timeout_ms
+
+    def is_reconciled_to(self, target_epoch: int) -> bool:
+        """Whether it has arrived at the target assignment of that epoch."""
+        return self.state is STABLE and self.epoch == target_epoch
+
+    def with_metadata(self, metadata: MemberMetadata) -> Member:
+        """The same with other metadata."""
+        return Member(
+            self.member_id, metadata, self.epoch, self.previous_epoch, self.state, self.assigned, self.revoking
+        )
+
+    def in_epoch(self, epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs) -> Member:
+        """The member after a step of its reconciliation."""
+        return Member(self.member_id, self.metadata, epoch, self.epoch, state, assigned, revoking)
+
+
+def sorted_names(topics: Iterable[str]) -> tuple[str, ...]:
+    """The names that a member subscribes to, each once: members with the same subscription share the object."""
+    return _shared(tuple(sorted(set(topics))))
+
+
+@text_cache(1 << 10)
+def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
+    return names
+
+
+def without_epochs(epochs: Epochs) -> Partitions:
+    """The partitions alone."""
+    return {topic_id: tuple(partitions) for topic_id, partitions in epochs.items()}
+
+
+def with_epoch(partitions: Partitions, epoch: int) -> Epochs:
+    """Partitions that were all given in one epoch."""
+    return {topic_id: dict.fromkeys(indexes, epoch) for topic_id, indexes in partitions.items()}
+
+
+class ResolvedRegex(NamedTuple):
+    """The topics that a pattern matched when topics had that ``version``, at that time (milliseconds)."""
+
+    topics: frozenset[str]
+    version: int
+    timestamp: int
+
+
+NO_TOPICS = ResolvedRegex(frozenset(), 0, 0)
+"""The topics of a pattern that is not resolved yet."""
+
+
+def member_record(group_id: str, member: Member) -> NewRecord:
+    """The record of a member's metadata."""
+    metadata = member.metadata
+    return record_with_value(RECORDS.member.of(group_id, member.member_id), _stored_metadata(metadata), metadata)
+
+
+@text_cache(1 << 8)
+def _stored_metadata(metadata: MemberMetadata) -> bytes:
+    """The value of that record. Most members of a group have the same."""
+    classic = None
+    if metadata.classic is not None:
+        protocols = [ClassicProtocol(name, offered) for name, offered in metadata.classic.protocols]
+        classic = ClassicMemberMetadata(metadata.classic.session_timeout_ms, protocols)
+    return encode_value(
+        ConsumerGroupMemberMetadataValue(
+            instance_id=metadata.instance_id,
+            rack_id=metadata.rack_id,
+            client_id=metadata.client_id,
+            client_host=metadata.client_host,
+            subscribed_topic_names=list(metadata.topics),
+            subscribed_topic_regex=metadata.regex,
+            rebalance_timeout_ms=metadata.rebalance_timeout_ms,
+            server_assignor=metadata.server_assignor,
+            classic_member_metadata=classic,
+        )
+    )
+
+
+def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
+    """The group's epoch."""
+    decoded = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
+    return record_with_value(key_of_group(ConsumerGroupMetadataKey, group_id), encode_value(decoded), decoded)
+
+
+def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
+    """The target of one member."""
+    rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
+    value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
+    return record_with_value(RECORDS.target.of(group_id, member_id), value, order_once_stored(partitions))
+
+
+def current_record(group_id: str, member: Member) -> NewRecord:
+    """The record of a member's reconciliation."""
+    assigned, revoking = _in_order(member.assigned), _in_order(member.revoking)
+    if assigned is not member.assigned or revoking is not member.revoking:
+        member = Member(
+            member.member_id, member.metadata, member.epoch, member.previous_epoch, member.state, assigned, revoking
+        )
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=member.epoch,
+        previous_member_epoch=member.previous_epoch,
+        state=member.state,
+        assigned_partitions=_rows(assigned),
+        partitions_pending_revocation=_rows(revoking),
+    )
+    return record_with_value(RECORDS.current.of(group_id, member.member_id), encode_value(value), member)
+
+
+def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecord:
+    """The topics that a pattern matches."""
+    topics = sorted(resolved.topics)
+    value = ConsumerGroupRegularExpressionValue(topics=topics, version=resolved.version, timestamp=resolved.timestamp)
+    return new_record(encode_key(ConsumerGroupRegularExpressionKey(group_id, regex)), value)
+
+
+def regex_tombstone(group_id: str, regex: str) -> NewRecord:
+    """The record that deletes a pattern which no member uses."""
+    return NewRecord(encode_key(ConsumerGroupRegularExpressionKey(group_id, regex)))
+
+
+def partition_metadata_record(group_id: str, topics: StoredTopics) -> NewRecord:
+    """The topics of a group, as Kafka 4.0 stores them."""
+    rows = [TopicMetadata(topic_id, name, partitions) for name, (topic_id, partitions) in topics.items()]
+    return new_record(
+        encode_key(ConsumerGroupPartitionMetadataKey(group_id)), ConsumerGroupPartitionMetadataValue(rows)
+    )
+
+
+def partition_metadata_tombstone(group_id: str) -> NewRecord:
+    """The record that deletes the partition metadata of Kafka 4.0, which the metadata hash has replaced."""
+    return NewRecord(encode_key(ConsumerGroupPartitionMetadataKey(group_id)))
+
+
+def group_tombstones(group_id: str, member_ids: Iterable[str], regexes: Iterable[str]) -> list[NewRecord]:
+    """The records that delete a group with its members."""
+    return [
+        *RECORDS.tombstones(group_id, member_ids),
+        *(regex_tombstone(group_id, regex) for regex in regexes),
+        partition_metadata_tombstone(group_id),
+        NewRecord(key_of_group(ConsumerGroupMetadataKey, group_id)),
+    ]
+
+
+RECORDS: Final = EpochRecords(
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+
+
+def _in_order(epochs: Epochs) -> Epochs:
+    """The same with the partitions of each topic in rising order, as they are stored."""
+    for partitions in epochs.values():
+        if len(partitions) > 1:
+            break
+    else:
+        return epochs
+    return {
+        topic_id: partitions if len(partitions) < 2 else dict(sorted(partitions.items()))
+        for topic_id, partitions in epochs.items()
+    }
+
+
+def _rows(epochs: Epochs) -> list[TopicPartitions]:
+    return [
+        TopicPartitions(topic_id, list(partitions), list(partitions.values()))
+        for topic_id, partitions in epochs.items()
+    ]
 
 
 def join_key(group_id: str, member_id: str) -> Hashable:
@@ -190,12 +459,12 @@ class ConsumerGroup(EpochGroup):
         return topic in self.subscriptions
 
     def _is_classic(self, member: Member) -> bool:
-        return member.classic is not None
+        return member.metadata.classic is not None
 
     def _check_age(self, member: Member, command: CommitOffsets) -> None:
         """Raise unless the member has had every partition of the commit since the epoch in it."""
         epoch = command.epoch
-        code = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
+        code = ErrorCode.STALE_MEMBER_EPOCH if member.metadata.classic is None else ErrorCode.ILLEGAL_GENERATION
         if epoch > member.epoch:
             raise KafkaError(code, f"epoch {epoch} is newer than the current member epoch {member.epoch}")
         for offset in command.offsets:
@@ -226,10 +495,11 @@ class ConsumerGroup(EpochGroup):
 
     def topics_of(self, member: Member) -> tuple[str, ...]:
         """The topic names that a member subscribes to, with the matches of its pattern."""
-        resolved = self.regexes.get(member.regex) if member.regex else None
+        metadata = member.metadata
+        resolved = self.regexes.get(metadata.regex) if metadata.regex else None
         if resolved is None:
-            return member.topics
-        return (*member.topics, *sorted(resolved.topics.difference(member.topics)))
+            return metadata.topics
+        return (*metadata.topics, *sorted(resolved.topics.difference(metadata.topics)))
 
     @property
     def is_homogeneous(self) -> bool:
@@ -278,7 +548,7 @@ class ConsumerGroup(EpochGroup):
             self._move({}, member.assigned)
             self._move({}, member.revoking)
         else:
-            if not same_identity(before, member):
+            if before.metadata is not member.metadata and before.metadata != member.metadata:
                 self._count(before, count_down, -1)
                 self._count(member, count_up, 1)
             self._move(before.assigned, member.assigned)
@@ -324,14 +594,15 @@ class ConsumerGroup(EpochGroup):
 
     def _count(self, member: Member, count: Callable[[dict[str, int], Iterable[str]], None], step: int) -> None:
         """Add a member's subscription to the group's counts, or subtract it."""
-        count(self.subscriptions.by_name, member.topics)
-        if member.regex:
-            count(self.members_by_regex, (member.regex,))
-        if member.server_assignor is not None:
-            count(self.members_by_assignor, (member.server_assignor,))
-        if member.classic is not None:
+        metadata = member.metadata
+        count(self.subscriptions.by_name, metadata.topics)
+        if metadata.regex:
+            count(self.members_by_regex, (metadata.regex,))
+        if metadata.server_assignor is not None:
+            count(self.members_by_assignor, (metadata.server_assignor,))
+        if metadata.classic is not None:
             self.classic_members += step
-            count(self.classic_protocols, (name for name, _ in member.classic.protocols))
+            count(self.classic_protocols, (name for name, _ in metadata.classic.protocols))
 
     def _move(self, before: Epochs, after: Epochs) -> None:
         """Note that a member has other partitions than before."""
@@ -374,33 +645,31 @@ def applied(group_id: str, records: Sequence[NewRecord]) -> ConsumerGroup:
     return group
 
 
-def _member(group: ConsumerGroup, key: Any, value: Member | ConsumerGroupMemberMetadataValue | None) -> None:
+def _member(group: ConsumerGroup, key: Any, value: MemberMetadata | ConsumerGroupMemberMetadataValue | None) -> None:
     member_id: str = key.member_id
     if value is None:
         group.remove_member(member_id)
         return
-    member = value if isinstance(value, Member) else _read_member(member_id, value)
+    metadata = value if isinstance(value, MemberMetadata) else _read_metadata(value)
     present = group.members.get(member_id)
-    group.put_member(member if present is None else with_progress_of(member, present))
+    group.put_member(Member(member_id, metadata) if present is None else present.with_metadata(metadata))
 
 
-def _read_member(member_id: str, value: ConsumerGroupMemberMetadataValue) -> Member:
-    """The member without any assignment yet."""
+def _read_metadata(value: ConsumerGroupMemberMetadataValue) -> MemberMetadata:
     classic = None
     if value.classic_member_metadata is not None:
         protocols = tuple((p.name, bytes(p.metadata)) for p in value.classic_member_metadata.supported_protocols)
         classic = ClassicMember(value.classic_member_metadata.session_timeout_ms, protocols)
-    return Member(
-        member_id,
-        instance_id=value.instance_id,
-        rack_id=value.rack_id,
-        client_id=value.client_id,
-        client_host=value.client_host,
-        topics=sorted_names(value.subscribed_topic_names),
-        regex=value.subscribed_topic_regex,
-        rebalance_timeout_ms=value.rebalance_timeout_ms,
-        server_assignor=value.server_assignor,
-        classic=classic,
+    return MemberMetadata(
+        value.instance_id,
+        value.rack_id,
+        value.client_id,
+        value.client_host,
+        sorted_names(value.subscribed_topic_names),
+        value.subscribed_topic_regex,
+        value.rebalance_timeout_ms,
+        value.server_assignor,
+        classic,
     )
 
 
@@ -432,10 +701,10 @@ def _current(group: ConsumerGroup, key: Any, value: Member | ConsumerGroupCurren
     present = group.members.get(member_id)
     if value is None:
         if present is not None:
-            group.put_member(with_progress(present, LEAVING, LEAVING, present.state, NOTHING, NOTHING))
+            group.put_member(Member(member_id, present.metadata, LEAVING, LEAVING, present.state))
         return
     current = value if isinstance(value, Member) else _read_current(member_id, value)
-    group.put_member(with_progress_of(present or Member(member_id), current))
+    group.put_member(current.with_metadata(NO_METADATA if present is None else present.metadata))
 
 
 def _read_current(member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue) -> Member:
@@ -472,11 +741,7 @@ REPLAYS: Final = replays_of(
     (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue, _epoch),
     (ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue, _partition_metadata),
     (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue, _member),
-    (
-        ConsumerGroupTargetAssignmentMetadataKey,
-        ConsumerGroupTargetAssignmentMetadataValue,
-        replay_target_epoch,
-    ),
+    (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue, replay_target_epoch),
     (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue, _target),
     (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue, _current),
     (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue, _regex),

@@ -35,21 +35,18 @@ from odradek.broker.coordinator.group.assignment import (
 )
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.broker.coordinator.group.consumer.group import (
-    ConsumerGroup,
-    ConsumerStep,
-    ResolveRegexes,
-)
-from odradek.broker.coordinator.group.consumer.records import (
     RECORDS,
     STABLE,
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
+    ConsumerGroup,
+    ConsumerStep,
     Epochs,
     Member,
     MemberState,
+    ResolveRegexes,
     current_record,
     epoch_record,
-    in_epoch,
     member_record,
     partition_metadata_record,
     partition_metadata_tombstone,
@@ -129,11 +126,12 @@ class LazySpecs:
     def _spec(self, member_id: str) -> MemberSpec:
         changed = self._changed
         member = changed if member_id == changed.member_id else self._group.members[member_id]
-        names = self._group.topics_of(member) if member.regex else member.topics
+        metadata = member.metadata
+        names = self._group.topics_of(member) if metadata.regex else metadata.topics
         topic_ids = self._resolved.get(names)
         if topic_ids is None:
             topic_ids = self._resolved[names] = subscribed_ids(names, self.partition_counts, self._topics)
-        return MemberSpec(member.instance_id, topic_ids, len(names))
+        return MemberSpec(metadata.instance_id, topic_ids, len(names))
 
 
 @final
@@ -165,12 +163,16 @@ def subscriptions_after(group: ConsumerGroup, change: Change) -> Subscriptions:
     after = group.subscriptions.copy()
     before, member = change.before, change.after
     if before is not None:
-        count_down(after.by_name, before.topics)
-        if before.regex and before.regex != member.regex and group.members_by_regex.get(before.regex) == 1:
-            resolved = group.regexes.get(before.regex)
+        count_down(after.by_name, before.metadata.topics)
+        if (
+            before.metadata.regex
+            and before.metadata.regex != member.metadata.regex
+            and group.members_by_regex.get(before.metadata.regex) == 1
+        ):
+            resolved = group.regexes.get(before.metadata.regex)
             if resolved is not None:
                 count_down(after.by_regex, resolved.topics)
-    count_up(after.by_name, member.topics)
+    count_up(after.by_name, member.metadata.topics)
     return after
 
 
@@ -178,10 +180,10 @@ def is_homogeneous(group: ConsumerGroup, change: Change, subscriptions: Subscrip
     """Whether all members will subscribe to the same topics: by name, or all by the same single pattern."""
     before, member = change.before, change.after
     regexes = dict(group.members_by_regex)
-    if before is not None and before.regex:
-        count_down(regexes, (before.regex,))
-    if member.regex:
-        count_up(regexes, (member.regex,))
+    if before is not None and before.metadata.regex:
+        count_down(regexes, (before.metadata.regex,))
+    if member.metadata.regex:
+        count_up(regexes, (member.metadata.regex,))
     joins = member.member_id not in group.members and member.instance_id not in group.static_ids
     members = len(group.members) + joins
     if not regexes:
@@ -193,10 +195,10 @@ def preferred_assignor(group: ConsumerGroup, change: Change | None = None) -> st
     """The assignor that most members ask for; None if none does."""
     votes = dict(group.members_by_assignor)
     if change is not None:
-        if change.before is not None and change.before.server_assignor is not None:
-            count_down(votes, (change.before.server_assignor,))
-        if change.after.server_assignor is not None:
-            count_up(votes, (change.after.server_assignor,))
+        if change.before is not None and change.before.metadata.server_assignor is not None:
+            count_down(votes, (change.before.metadata.server_assignor,))
+        if change.after.metadata.server_assignor is not None:
+            count_up(votes, (change.after.metadata.server_assignor,))
     if not votes:
         return None
     ranked = java_order(votes, hash_of_text)
@@ -326,7 +328,7 @@ def _has_all(member: Member, goal: Goal) -> bool:
 
 def _next(member: Member, epoch: int, goal: Goal) -> Member:
     if _has_all(member, goal):
-        return in_epoch(member, goal.epoch, STABLE, member.assigned, member.revoking)
+        return member.in_epoch(goal.epoch, STABLE, member.assigned, member.revoking)
     kept: Epochs = {}
     lost: Epochs = {}
     gained: Epochs = {}
@@ -346,11 +348,11 @@ def _next(member: Member, epoch: int, goal: Goal) -> Member:
             unreleased = unreleased or len(free) < len(missing)
             _put(gained, topic_id, dict.fromkeys(free, goal.epoch))
     if lost and _owns_any(lost, goal.owned):
-        return in_epoch(member, epoch, UNREVOKED_PARTITIONS, kept, lost)
+        return member.in_epoch(epoch, UNREVOKED_PARTITIONS, kept, lost)
     for topic_id, partitions in gained.items():
         kept[topic_id] = {**kept.get(topic_id, {}), **partitions}
     state = UNRELEASED_PARTITIONS if unreleased else STABLE
-    return in_epoch(member, goal.epoch, state, kept, {})
+    return member.in_epoch(goal.epoch, state, kept, {})
 
 
 def _topics(target: Partitions, assigned: Epochs) -> Iterable[bytes]:
@@ -369,8 +371,8 @@ def _drop_unsubscribed(member: Member, goal: Goal) -> Member:
     for topic_id, partitions in gone.items():
         revoking[topic_id] = {**revoking.get(topic_id, {}), **partitions}
     if _owns_any(revoking, goal.owned):
-        return in_epoch(member, member.epoch, UNREVOKED_PARTITIONS, kept, revoking)
-    return in_epoch(member, member.epoch, member.state, kept, member.revoking)
+        return member.in_epoch(member.epoch, UNREVOKED_PARTITIONS, kept, revoking)
+    return member.in_epoch(member.epoch, member.state, kept, member.revoking)
 
 
 def _owns_any(partitions: Epochs, owned: Owned | None) -> bool:
@@ -452,7 +454,7 @@ class Progress:
         if after is before or after == before:
             return False
         step.records.append(member_record(step.group.group_id, after))
-        return before is None or before.topics != after.topics
+        return before is None or before.metadata.topics != after.metadata.topics
 
     # -- patterns
 
@@ -462,8 +464,8 @@ class Progress:
         They are resolved together, so that the group rebalances once.
         """
         group = step.group
-        before = (change.before.regex if change.before is not None else "") or ""
-        after = change.after.regex or ""
+        before = (change.before.metadata.regex if change.before is not None else "") or ""
+        after = change.after.metadata.regex or ""
         if before == after and not group.members_by_regex:
             return RegexChange.NONE
         status = RegexChange.NONE
@@ -592,7 +594,7 @@ class Progress:
         if after == member:
             return member
         step.records.append(current_record(group.group_id, after))
-        if after.classic is None:
+        if after.metadata.classic is None:
             self._limit_revocation(step, member.state, after)
         return after
 
@@ -618,3 +620,16 @@ class Progress:
 
 def _set_resolving(group: ConsumerGroup) -> None:
     group.resolving = True
+
+
+def replace_static(step: ConsumerStep, old: Member, member_id: str) -> Member:
+    """A static member has rejoined with another member id: it replaces the old member."""
+    group_id = step.group.group_id
+    new = Member(member_id, old.metadata, 0, 0, old.state, old.assigned, old.revoking)
+    step.records += [
+        *RECORDS.member_tombstones(group_id, old.member_id),
+        member_record(group_id, new),
+        target_record(group_id, member_id, step.group.target.of(old.member_id)),
+        current_record(group_id, new),
+    ]
+    return new

@@ -32,9 +32,7 @@ from odradek.broker.coordinator.group.groups import ExpiryBasis, GroupCommand, G
 from odradek.broker.coordinator.group.records import EpochRecords, encode_key, new_record
 from odradek.broker.runtime.machine import Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.generated.messages.share_group_heartbeat import (
-    ShareGroupHeartbeatResponse,
-)
+from odradek.protocol.generated.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from odradek.protocol.generated.stored import share_group_current_member_assignment as current
 from odradek.protocol.generated.stored import share_group_state_partition_metadata as states
 from odradek.protocol.generated.stored import share_group_target_assignment_member as target

@@ -54,14 +54,7 @@ from odradek.broker.coordinator.share_state.commands import DeleteState, Initial
 from odradek.broker.coordinator.share_state.machine import UNINITIALIZED
 from odradek.broker.coordinator.share_state.service import Persister
 from odradek.broker.partitions.share.states import ShareKey
-from odradek.broker.runtime.machine import (
-    Command,
-    Effect,
-    NewRecord,
-    Outcome,
-    Schedule,
-    make_outcome,
-)
+from odradek.broker.runtime.machine import Command, Effect, NewRecord, Outcome, Schedule, make_outcome
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.share_group_heartbeat import (

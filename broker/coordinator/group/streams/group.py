@@ -20,12 +20,7 @@ from odradek.broker.coordinator.group.epoch_group import (
     replay_target_epoch,
     replays_of,
 )
-from odradek.broker.coordinator.group.groups import (
-    CommitOffsets,
-    GroupCommand,
-    GroupType,
-    OffsetToCommit,
-)
+from odradek.broker.coordinator.group.groups import CommitOffsets, GroupCommand, GroupType, OffsetToCommit
 from odradek.broker.coordinator.group.streams.records import (
     NO_TARGET,
     NOTHING_HELD,

@@ -11,13 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from odradek.broker.coordinator.group.epoch_group import (
-    AWAY,
-    JOINING,
-    EpochKind,
-    check_released,
-    fenced,
-)
+from odradek.broker.coordinator.group.epoch_group import AWAY, JOINING, EpochKind, check_released, fenced
 from odradek.broker.coordinator.group.groups import (
     DeleteGroup,
     ExpireRevocation,
@@ -37,11 +31,7 @@ from odradek.broker.coordinator.group.streams.group import (
     TopicsRefused,
     UpdateDescription,
 )
-from odradek.broker.coordinator.group.streams.progress import (
-    Progress,
-    Readiness,
-    compute_targets,
-)
+from odradek.broker.coordinator.group.streams.progress import Progress, Readiness, compute_targets
 from odradek.broker.coordinator.group.streams.records import (
     NOTHING_HELD,
     RECORDS,
@@ -66,12 +56,7 @@ from odradek.broker.coordinator.group.streams.topology import (
     as_shown,
     internal_error,
 )
-from odradek.broker.runtime.machine import (
-    Command,
-    NewRecord,
-    Outcome,
-    make_outcome,
-)
+from odradek.broker.runtime.machine import Command, NewRecord, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import streams_group_heartbeat as h
 from odradek.protocol.generated.messages.streams_group_topology_description_update import (

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from odradek.broker.coordinator.group.assignment import TopicGroups
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.records import RECORDS, Member
+from odradek.broker.coordinator.group.consumer.group import RECORDS, ConsumerGroup, Member, MemberMetadata
 from odradek.broker.coordinator.group.epoch_group import (
     EpochGroup,
     EpochKind,
@@ -249,7 +248,7 @@ class Out(EpochKind):
 def test_a_loaded_group_has_its_timers() -> None:
     group = ConsumerGroup("g")
     group.put_member(Member("m", epoch=2))
-    group.put_member(Member("n", epoch=3, rebalance_timeout_ms=700))
+    group.put_member(Member("n", MemberMetadata(rebalance_timeout_ms=700), epoch=3))
     found = [
         (each.key, each.after_ms, type(each.command))
         for each in Out(group).on_loaded(NOW_MS)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.consumer.records import MemberState
+from odradek.broker.coordinator.group.consumer.group import MemberState
 from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.consumer_group_driver import ConsumerDriver, given, hard_state
@@ -206,7 +206,7 @@ def test_a_heartbeat_without_news_meets_what_has_changed_meanwhile() -> None:
     driver.change_topic("t", 5)
     assert given(driver.beat("a", 2)) == {owned_id(driver, "t"): (0, 1, 2, 3, 4)}
     assert driver.beat("a", 3, client_id="another").assignment is None
-    assert driver.group.members["a"].client_id == "another"
+    assert driver.group.members["a"].metadata.client_id == "another"
     driver.join("b")
     assert sorted(given(driver.beat("a", 3, client_id="another")) or {}) == [owned_id(driver, "t")]
 
