@@ -257,19 +257,20 @@ def _described_topics(topics: Iterable[stored.TopicInfo]) -> list[d.TopicInfo]:
 
 
 def _described_member(group: StreamsGroup, member: Member) -> d.Member:
-    target, held, endpoint = group.target_of(member.member_id), member.assigned, member.endpoint
+    target, held, metadata = group.target_of(member.member_id), member.assigned, member.metadata
+    endpoint = metadata.user_endpoint
     has = Target({name: frozenset(partitions) for name, partitions in held.active.items()}, held.standby, held.warmup)
     return d.Member(
         member_id=member.member_id,
         member_epoch=member.epoch,
-        instance_id=member.instance_id,
-        rack_id=member.rack_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        topology_epoch=member.topology_epoch,
-        process_id=member.process_id,
+        instance_id=metadata.instance_id,
+        rack_id=metadata.rack_id,
+        client_id=metadata.client_id,
+        client_host=metadata.client_host,
+        topology_epoch=metadata.topology_epoch,
+        process_id=metadata.process_id,
         user_endpoint=None if endpoint is None else d.Endpoint(endpoint.host, endpoint.port),
-        client_tags=[d.KeyValue(key, value) for key, value in member.client_tags],
+        client_tags=[d.KeyValue(tag.key, tag.value) for tag in metadata.client_tags],
         task_offsets=[d.TaskOffset(*row) for row in group.soft.offsets.get(member.member_id, ())],
         task_end_offsets=[d.TaskOffset(*row) for row in group.soft.end_offsets.get(member.member_id, ())],
         assignment=_assignment(has),

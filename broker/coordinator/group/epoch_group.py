@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.assignment import TopicGroups
 from odradek.broker.coordinator.group.groups import (
@@ -60,33 +60,6 @@ FIRST_EPOCH = 1
 """The epoch of a group before its first member, since 4.3; see `Release.first_group_epoch`."""
 
 
-class EpochMember(Protocol):
-    """The part of a member that concerns its epoch."""
-
-    @property
-    def member_id(self) -> str:
-        """The id that it has in the group."""
-
-    @property
-    def epoch(self) -> int:
-        """Its progress in reconciling its assignment."""
-
-    def is_reconciled_to(self, target_epoch: int, /) -> bool:
-        """Whether it has arrived at the target assignment of that epoch."""
-
-
-class StaticMember(EpochMember, Protocol):
-    """A member that may have an instance id, and may have to revoke partitions or tasks."""
-
-    @property
-    def instance_id(self) -> str | None:
-        """The id of the instance of the application; None for a dynamic member."""
-
-    @property
-    def rebalance_timeout_ms(self) -> int:
-        """The time that it has to revoke something."""
-
-
 EPOCHS_FROM = 9
 """OffsetCommit versions that know member epochs."""
 TXN_ERRORS_FROM = 6
@@ -97,7 +70,8 @@ TXN_ERRORS_FROM = 6
 class EpochGroup(ABC):
     """Members in their epochs, on their way to the target assignment of the group. Changed by replay only.
 
-    `members`: by id; each kind has members of its own class. `static_ids`: the id of the member with each instance id.
+    `members`: by id; each kind has members of its own class, all with an id, an epoch and `is_reconciled_to`, and, if
+    there are static ones, with metadata. `static_ids`: the id of the member with each instance id.
     """
 
     expires: ClassVar[bool] = True
@@ -262,16 +236,17 @@ class EpochGroup(ABC):
         """A record is about to change the group."""
         self._state = None
 
-    def note_static(self, before: StaticMember | None, member: StaticMember) -> None:
+    def note_static(self, before: Any, member: Any) -> None:
         """Register the instance id of a member that was put, if it is static; `before`: what it was."""
-        if before is not None and before.instance_id != member.instance_id:
+        instance_id = member.metadata.instance_id
+        if before is not None and before.metadata.instance_id != instance_id:
             self.forget_static(before)
-        if member.instance_id is not None:
-            self.static_ids[member.instance_id] = member.member_id
+        if instance_id is not None:
+            self.static_ids[instance_id] = member.member_id
 
-    def forget_static(self, member: StaticMember | None) -> None:
+    def forget_static(self, member: Any) -> None:
         """Unregister the instance id of a member that was removed or has another one, if it is still its own."""
-        instance_id = None if member is None else member.instance_id
+        instance_id = None if member is None else member.metadata.instance_id
         if member is not None and instance_id is not None and self.static_ids.get(instance_id) == member.member_id:
             del self.static_ids[instance_id]
 
@@ -282,17 +257,17 @@ class EpochGroup(ABC):
         self._state = None
 
 
-def check_released(member: StaticMember, member_id: str) -> None:
+def check_released(member: Any, member_id: str) -> None:
     """UNRELEASED_INSTANCE_ID while the member that has the instance id has not left for a while."""
     if member.epoch != AWAY:
         text = (
-            f"Static member {member_id} with instance id {member.instance_id} cannot join the group because the "
-            f"instance id is owned by {member.member_id} member."
+            f"Static member {member_id} with instance id {member.metadata.instance_id} cannot join the group because "
+            f"the instance id is owned by {member.member_id} member."
         )
         raise KafkaError(ErrorCode.UNRELEASED_INSTANCE_ID, text)
 
 
-def fenced(protocol: str, how: str, epoch: int, member: EpochMember) -> KafkaError:
+def fenced(protocol: str, how: str, epoch: int, member: Any) -> KafkaError:
     """The error for a member whose heartbeat has an epoch that is not its own. ``how``: "greater" or "smaller"."""
     return KafkaError(
         ErrorCode.FENCED_MEMBER_EPOCH,
@@ -317,10 +292,10 @@ def rebalance_key(group_id: str, member_id: str) -> Hashable:
     return ("member rebalance", group_id, member_id)
 
 
-def revocation(group_id: str, member: StaticMember) -> Schedule:
+def revocation(group_id: str, member: Any) -> Schedule:
     """The effect that limits the time of a member to give up partitions or tasks."""
     expiry = ExpireRevocation(group_id, member.member_id, member.epoch)
-    return Schedule(rebalance_key(group_id, member.member_id), member.rebalance_timeout_ms, expiry)
+    return Schedule(rebalance_key(group_id, member.member_id), member.metadata.rebalance_timeout_ms, expiry)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)

@@ -330,26 +330,27 @@ def _streams_member(
     declared = {} if group.topology is None else group.topology.subtopologies
     from odradek.broker.coordinator.group.streams.topology import sources_of
 
-    target = group.target_of(member.member_id)
+    target, metadata = group.target_of(member.member_id), member.metadata
+    endpoint = metadata.user_endpoint
     return StreamsMemberInfo(
         member_id=member.member_id,
-        instance_id=member.instance_id,
-        client_id=member.client_id,
-        host=member.client_host,
+        instance_id=metadata.instance_id,
+        client_id=metadata.client_id,
+        host=metadata.client_host,
         subscription=tuple(sorted({topic for each in declared.values() for topic in sources_of(each)})),
         assignment=_source_partitions(topics, declared, member.assigned.active, member.revoking.active),
         session_timeout_ms=session_timeout_ms,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        rebalance_timeout_ms=metadata.rebalance_timeout_ms,
         epoch=member.epoch,
         target=_source_partitions(topics, declared, target.active),
         protocol=group.protocol_type,
-        process_id=member.process_id,
+        process_id=metadata.process_id,
         active=_tasks(member.assigned.active),
         standby=_tasks(member.assigned.standby),
         revoking=_tasks(member.revoking.active),
         target_active=_tasks(target.active),
         target_standby=_tasks(target.standby),
-        endpoint=None if member.endpoint is None else (member.endpoint.host, member.endpoint.port),
+        endpoint=None if endpoint is None else (endpoint.host, endpoint.port),
     )
 
 

@@ -265,7 +265,7 @@ class ClassicMembers:
             return []
         group.asked_to_join.add(member.member_id)
         expiry = FenceMember(group.group_id, member.member_id)
-        return [Schedule(join_key(group.group_id, member.member_id), member.rebalance_timeout_ms, expiry)]
+        return [Schedule(join_key(group.group_id, member.member_id), member.metadata.rebalance_timeout_ms, expiry)]
 
     # -- a classic group becomes a consumer group
 

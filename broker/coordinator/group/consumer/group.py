@@ -226,16 +226,6 @@ class Member:
     def __repr__(self) -> str:
         return f"Member({self.member_id!r}, epoch={self.epoch}, {self.state!r}, {self.assigned!r}, {self.revoking!r})"
 
-    @property
-    def instance_id(self) -> str | None:
-        """None for a dynamic member."""
-        return self.metadata.instance_id
-
-    @property
-    def rebalance_timeout_ms(self) -> int:
-        """Its time to revoke partitions."""
-        return self.metadata.rebalance_timeout_ms
-
     def is_reconciled_to(self, target_epoch: int) -> bool:
         """Whether it has arrived at the target assignment of that epoch."""
         return self.state is STABLE and self.epoch == target_epoch

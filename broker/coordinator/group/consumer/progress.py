@@ -184,7 +184,7 @@ def is_homogeneous(group: ConsumerGroup, change: Change, subscriptions: Subscrip
         count_down(regexes, (before.metadata.regex,))
     if member.metadata.regex:
         count_up(regexes, (member.metadata.regex,))
-    joins = member.member_id not in group.members and member.instance_id not in group.static_ids
+    joins = member.member_id not in group.members and member.metadata.instance_id not in group.static_ids
     members = len(group.members) + joins
     if not regexes:
         return subscriptions.all_name_the_same(members)
@@ -244,14 +244,15 @@ def compute_target(
 
 def last_target(group: ConsumerGroup, member: Member) -> Target:
     """The target that a member has, or takes over from the one that had its instance id."""
-    holder = member.member_id if member.instance_id is None else group.static_ids.get(member.instance_id, "")
+    instance_id = member.metadata.instance_id
+    holder = member.member_id if instance_id is None else group.static_ids.get(instance_id, "")
     return Target(group.assignment_epoch, group.target.of(holder))
 
 
 def _spec(
     group: ConsumerGroup, changed: Member, homogeneous: bool, topics: TopicSource, counts_newcomers: bool
 ) -> GroupSpec:
-    replaced = group.static_ids.get(changed.instance_id) if changed.instance_id is not None else None
+    replaced = group.static_ids.get(changed.metadata.instance_id) if changed.metadata.instance_id is not None else None
     heir_of = replaced if replaced is not None and replaced != changed.member_id else None
     order = group.order.with_change(group.peak, changed.member_id, heir_of, as_member=counts_newcomers)
     present = group.target if heir_of is None else group.target.inherited(heir_of, changed.member_id)

@@ -24,7 +24,6 @@ from odradek.broker.coordinator.group.groups import CommitOffsets, GroupCommand,
 from odradek.broker.coordinator.group.streams.records import (
     NO_TARGET,
     NOTHING_HELD,
-    Endpoint,
     Held,
     Member,
     MemberState,
@@ -55,7 +54,7 @@ from odradek.protocol.generated.messages.streams_group_topology_description_upda
     StreamsGroupTopologyDescriptionUpdateResponse,
 )
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
-from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
+from odradek.protocol.generated.stored import streams_group_member_metadata as stored_member
 from odradek.protocol.generated.stored import streams_group_metadata as group_metadata
 from odradek.protocol.generated.stored import streams_group_target_assignment_member as target
 from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as target_epoch
@@ -193,17 +192,19 @@ class Holders:
 
     def add(self, member: Member) -> None:
         """The member has what it has."""
+        process = member.metadata.process_id
         for held in (member.assigned, member.revoking):
-            _hold(self._active, held.active, member.process_id)
-            _hold(self._standby, held.standby, member.process_id)
-            _hold(self._warmup, held.warmup, member.process_id)
+            _hold(self._active, held.active, process)
+            _hold(self._standby, held.standby, process)
+            _hold(self._warmup, held.warmup, process)
 
     def remove(self, member: Member) -> None:
         """The member has it no more. What another member has been given meanwhile stays with that one."""
+        process = member.metadata.process_id
         for held in (member.assigned, member.revoking):
-            _release(self._active, held.active, member.process_id)
-            _release(self._standby, held.standby, member.process_id)
-            _release(self._warmup, held.warmup, member.process_id)
+            _release(self._active, held.active, process)
+            _release(self._standby, held.standby, process)
+            _release(self._warmup, held.warmup, process)
 
 
 def _hold(counts: _Counts, tasks: Mapping[str, Iterable[int]], process: str) -> None:
@@ -388,7 +389,7 @@ class StreamsGroup(EpochGroup):
             and soft.shutdown_by is None
             and not soft.waits_for_first
             and topology.epoch == self.validated_topology_epoch
-            and topology.epoch <= member.topology_epoch
+            and topology.epoch <= member.metadata.topology_epoch
             and self.epoch <= self.assignment_epoch
             and self.assignment_epoch != soft.taskless_epoch
             and member.is_reconciled_to(self.assignment_epoch)
@@ -492,27 +493,13 @@ def _epoch(group: StreamsGroup, key: Any, value: group_metadata.StreamsGroupMeta
 
 def _member(
     group: StreamsGroup,
-    key: metadata.StreamsGroupMemberMetadataKey,
-    value: metadata.StreamsGroupMemberMetadataValue | None,
+    key: stored_member.StreamsGroupMemberMetadataKey,
+    value: stored_member.StreamsGroupMemberMetadataValue | None,
 ) -> None:
     if value is None:
         group.remove_member(key.member_id)
         return
-    endpoint = value.user_endpoint
-    present = group.members.get(key.member_id) or Member(key.member_id)
-    group.put_member(
-        present._replace(
-            instance_id=value.instance_id,
-            rack_id=value.rack_id,
-            client_id=value.client_id,
-            client_host=value.client_host,
-            rebalance_timeout_ms=value.rebalance_timeout_ms,
-            topology_epoch=value.topology_epoch,
-            process_id=value.process_id,
-            endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
-            client_tags=tuple((tag.key, tag.value) for tag in value.client_tags),
-        )
-    )
+    group.put_member((group.members.get(key.member_id) or Member(key.member_id))._replace(metadata=value))
 
 
 def _topology(group: StreamsGroup, key: Any, value: stored_topology.StreamsGroupTopologyValue | None) -> None:
@@ -580,7 +567,7 @@ def _active(rows: Sequence[current.TaskIds], epoch: int) -> dict[str, dict[int, 
 
 REPLAYS = replays_of(
     (group_metadata.StreamsGroupMetadataKey, group_metadata.StreamsGroupMetadataValue, _epoch),
-    (metadata.StreamsGroupMemberMetadataKey, metadata.StreamsGroupMemberMetadataValue, _member),
+    (stored_member.StreamsGroupMemberMetadataKey, stored_member.StreamsGroupMemberMetadataValue, _member),
     (stored_topology.StreamsGroupTopologyKey, stored_topology.StreamsGroupTopologyValue, _topology),
     (target.StreamsGroupTargetAssignmentMemberKey, target.StreamsGroupTargetAssignmentMemberValue, _target),
     (

@@ -35,8 +35,8 @@ from odradek.broker.coordinator.group.streams.progress import Progress, Readines
 from odradek.broker.coordinator.group.streams.records import (
     NOTHING_HELD,
     RECORDS,
-    Endpoint,
     Member,
+    MemberMetadata,
     MemberState,
     Owned,
     TaskOffsets,
@@ -62,6 +62,7 @@ from odradek.protocol.generated.messages import streams_group_heartbeat as h
 from odradek.protocol.generated.messages.streams_group_topology_description_update import (
     StreamsGroupTopologyDescriptionUpdateResponse,
 )
+from odradek.protocol.generated.stored import streams_group_member_metadata as stored_member
 from odradek.protocol.generated.stored.streams_group_metadata import StreamsGroupMetadataKey
 from odradek.protocol.generated.stored.streams_group_topology import StreamsGroupTopologyKey
 
@@ -111,12 +112,13 @@ class StreamsKind(EpochKind):
 
     def _is_unchanged(self, group: StreamsGroup, member: Member, command: StreamsGroupHeartbeat, now_ms: int) -> bool:
         request: h.StreamsGroupHeartbeatRequest = command.request
+        metadata = member.metadata
         return (
             command.says_nothing
-            and request.instance_id in (None, member.instance_id)
+            and request.instance_id in (None, metadata.instance_id)
             and not self._missing_tags(command, member)
-            and member.client_id == command.sender.client_id
-            and member.client_host == command.sender.host
+            and metadata.client_id == command.sender.client_id
+            and metadata.client_host == command.sender.host
             and request.endpoint_information_epoch == group.soft.endpoint_epoch
             and group.rests(member)
             and not self._wants_description(group, command, now_ms)
@@ -157,7 +159,7 @@ class StreamsKind(EpochKind):
         request: h.StreamsGroupHeartbeatRequest = command.request
         member = _updated(before, command)
         if request.member_epoch == JOINING and self.configs.release.tells_changed_endpoints:
-            member = member._replace(endpoint=_endpoint(request))
+            member = member._replace(metadata=member.metadata.replace(user_endpoint=_endpoint(request)))
         configs = self.configs.assignment_configs(command.group_id)
         ready = self._bring_up_to_date(step, command, before, member, configs)
         offsets, end_offsets = _offsets(request.task_offsets), _offsets(request.task_end_offsets)
@@ -191,7 +193,7 @@ class StreamsKind(EpochKind):
         topology = self._progress.declared(step, command)
         self._progress.tell_stale(step, member)
         ready = self._progress.readiness(step, command, topology)
-        rebalances = changed if member.instance_id is None else _matters(before, member)
+        rebalances = changed if member.metadata.instance_id is None else _matters(before.metadata, member.metadata)
         withheld = group.withholds_from(member.member_id)
         if rebalances or ready.changed or configs != group.assignment_configs or withheld:
             record = epoch_record(
@@ -259,10 +261,10 @@ class StreamsKind(EpochKind):
         changed = tells
         if self.configs.release.tells_changed_endpoints:
             changed = after.assigned != before.assigned
-            if after.endpoint != before.endpoint:
+            if after.metadata.user_endpoint != before.metadata.user_endpoint:
                 soft.endpoint_epoch += 1
                 changed = False
-        if changed and after.endpoint is not None:
+        if changed and after.metadata.user_endpoint is not None:
             soft.endpoint_epoch += 1
         known = None
         if soft.endpoint_epoch != command.request.endpoint_information_epoch:
@@ -304,7 +306,7 @@ class StreamsKind(EpochKind):
         if not command.speaks_v1:
             return []
         wanted = self.configs.assignment_configs(command.group_id).get(TAGS, "")
-        has = {tag for tag, _ in member.client_tags}
+        has = {tag.key for tag in member.metadata.client_tags}
         return [tag for tag in wanted.split(",") if wanted and tag not in has]
 
     # -- members that go
@@ -389,7 +391,7 @@ def _description_record(group: StreamsGroup, stored: int) -> NewRecord:
     return group.record(group.epoch, group.description_epochs._replace(stored=stored))
 
 
-def _matters(before: Member, after: Member) -> bool:
+def _matters(before: MemberMetadata, after: MemberMetadata) -> bool:
     """Whether a static member has changed in a way that the assignment depends on."""
     return (before.topology_epoch, before.rack_id, before.client_tags, before.process_id) != (
         after.topology_epoch,
@@ -422,34 +424,35 @@ def _offsets(rows: Sequence[h.TaskOffset] | None) -> TaskOffsets | None:
     return tuple((row.subtopology_id, row.partition, row.offset) for row in rows)
 
 
-def _tags(rows: Sequence[h.KeyValue]) -> tuple[tuple[str, str], ...]:
+def _tags(rows: Sequence[h.KeyValue]) -> list[stored_member.KeyValue]:
     """The tags of a client; a key that comes twice is an error that Kafka does not explain."""
     by_key = {row.key: row.value for row in rows}
     if len(by_key) < len(rows):
         raise internal_error()
-    return tuple(sorted(by_key.items()))
+    return [stored_member.KeyValue(key, by_key[key]) for key in sorted(by_key)]
 
 
-def _endpoint(request: h.StreamsGroupHeartbeatRequest) -> Endpoint | None:
+def _endpoint(request: h.StreamsGroupHeartbeatRequest) -> stored_member.Endpoint | None:
     sent = request.user_endpoint
-    return None if sent is None else Endpoint(sent.host, sent.port)
+    return None if sent is None else stored_member.Endpoint(sent.host, sent.port)
 
 
 def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
     """The member with the fields of the heartbeat; None and -1 change nothing."""
-    request = command.request
+    request, known = command.request, member.metadata
     timeout_ms, topology, tags = request.rebalance_timeout_ms, request.topology, request.client_tags
-    return member._replace(
-        instance_id=member.instance_id if request.instance_id is None else request.instance_id,
-        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
-        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
-        topology_epoch=member.topology_epoch if topology is None else topology.epoch,
-        client_id=command.sender.client_id,
-        client_host=command.sender.host,
-        process_id=member.process_id if request.process_id is None else request.process_id,
-        client_tags=member.client_tags if tags is None else _tags(tags),
-        endpoint=_endpoint(request) or member.endpoint,
+    metadata = MemberMetadata(
+        known.instance_id if request.instance_id is None else request.instance_id,
+        known.rack_id if request.rack_id is None else request.rack_id,
+        command.sender.client_id,
+        command.sender.host,
+        known.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        known.topology_epoch if topology is None else topology.epoch,
+        known.process_id if request.process_id is None else request.process_id,
+        _endpoint(request) or known.user_endpoint,
+        known.client_tags if tags is None else _tags(tags),
     )
+    return member._replace(metadata=metadata)
 
 
 def make(context: KindContext) -> StreamsKind:

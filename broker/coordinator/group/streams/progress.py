@@ -155,8 +155,8 @@ class Progress:
     def tell_stale(self, step: StreamsStep, member: Member) -> None:
         """Give a member with a topology of an older epoch a status about that."""
         present = step.group.topology
-        if present is not None and member.topology_epoch < present.epoch:
-            text = f"The member's topology epoch {member.topology_epoch} is behind the group's topology epoch"
+        if present is not None and member.metadata.topology_epoch < present.epoch:
+            text = f"The member's topology epoch {member.metadata.topology_epoch} is behind the group's topology epoch"
             step.statuses.append(Status(TopicStatus.STALE_TOPOLOGY, f"{text} {present.epoch}."))
 
     def readiness(self, step: StreamsStep, command: StreamsGroupHeartbeat, topology: Topology) -> Readiness:
@@ -311,7 +311,7 @@ def reconcile(
 def _next(
     member: Member, member_epoch: int, epoch: int, target: Target, owned: Owned | None, holders: Holders, at_once: bool
 ) -> Member:
-    process, has = member.process_id, member.assigned
+    process, has = member.metadata.process_id, member.assigned
 
     def has_copy(subtopology: str, partition: int) -> bool:
         return holders.has_copy(process, subtopology, partition)
@@ -423,10 +423,11 @@ def compute_targets(
     by_holdings = release.assigns_streams_by_holdings
     for member_id in ordered:
         member = changed if changed is not None and changed.member_id == member_id else group.members[member_id]
+        process_id = member.metadata.process_id
         if by_holdings:
-            specs[member_id] = MemberSpec(member.process_id, _has(member.assigned), _restored(group, member_id))
+            specs[member_id] = MemberSpec(process_id, _has(member.assigned), _restored(group, member_id))
         else:
-            specs[member_id] = MemberSpec(member.process_id, present.get(member_id, NO_TARGET))
+            specs[member_id] = MemberSpec(process_id, present.get(member_id, NO_TARGET))
     targets = _assigned(specs, configured, configs, by_holdings=by_holdings)
     records: list[NewRecord] = []
     for member_id, target in targets.items():

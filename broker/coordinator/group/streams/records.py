@@ -29,7 +29,7 @@ from odradek.protocol.generated.messages.streams_group_heartbeat import (
     TopicPartition,
 )
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
-from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
+from odradek.protocol.generated.stored import streams_group_member_metadata as stored_member
 from odradek.protocol.generated.stored import streams_group_metadata as group
 from odradek.protocol.generated.stored import streams_group_target_assignment_member as target
 from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as target_epoch
@@ -129,33 +129,23 @@ class MemberState(IntEnum):
         return cls.UNKNOWN
 
 
-class Endpoint(NamedTuple):
-    """The address at which a member answers interactive queries."""
+MemberMetadata = stored_member.StreamsGroupMemberMetadataValue
+"""Who a member is and where, as the log has it, with the tags in the order of their keys. Do not change one."""
 
-    host: str
-    port: int
+NO_METADATA: Final = MemberMetadata(None, None, topology_epoch=-1)
 
 
 class Member(NamedTuple):
     """An immutable member.
 
-    Timeout in milliseconds, -1 if the member has sent none. ``assigned``: the tasks that it has or may take up;
-    ``revoking``: those that it must give up first.
+    ``assigned``: the tasks that it has or may take up; ``revoking``: those that it must give up first.
     """
 
     member_id: str
     epoch: int = 0
     previous_epoch: int = 0
     state: MemberState = MemberState.STABLE
-    instance_id: str | None = None
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    rebalance_timeout_ms: int = -1
-    topology_epoch: int = -1
-    process_id: str = ""
-    endpoint: Endpoint | None = None
-    client_tags: tuple[tuple[str, str], ...] = ()
+    metadata: MemberMetadata = NO_METADATA
     assigned: Held = NOTHING_HELD
     revoking: Held = NOTHING_HELD
 
@@ -168,11 +158,12 @@ def endpoints(
     members: Iterable[Member], configured: ConfiguredTopology, topics: TopicSource
 ) -> list[EndpointToPartitions]:
     """The source partitions of all members with an endpoint. KafkaError while topics are missing or do not fit."""
-    return [_of_member(member, member.endpoint, configured, topics) for member in members if member.endpoint]
+    reachable = ((member, member.metadata.user_endpoint) for member in members)
+    return [_of_member(member, endpoint, configured, topics) for member, endpoint in reachable if endpoint]
 
 
 def _of_member(
-    member: Member, endpoint: Endpoint, configured: ConfiguredTopology, topics: TopicSource
+    member: Member, endpoint: stored_member.Endpoint, configured: ConfiguredTopology, topics: TopicSource
 ) -> EndpointToPartitions:
     subtopologies = configured.subtopologies
     if subtopologies is None:
@@ -216,20 +207,8 @@ def epoch_record(
 
 
 def member_record(group_id: str, member: Member) -> NewRecord:
-    """The record of a member's identity and subscription."""
-    endpoint = member.endpoint
-    value = metadata.StreamsGroupMemberMetadataValue(
-        instance_id=member.instance_id,
-        rack_id=member.rack_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
-        topology_epoch=member.topology_epoch,
-        process_id=member.process_id,
-        user_endpoint=None if endpoint is None else metadata.Endpoint(endpoint.host, endpoint.port),
-        client_tags=[metadata.KeyValue(key, tag) for key, tag in member.client_tags],
-    )
-    return new_record(RECORDS.member.of(group_id, member.member_id), value)
+    """The record of a member's metadata."""
+    return new_record(RECORDS.member.of(group_id, member.member_id), member.metadata)
 
 
 def topology_record(group_id: str, topology: Topology) -> NewRecord:
@@ -292,7 +271,7 @@ def group_tombstones(group_id: str, members: Iterable[str]) -> list[NewRecord]:
 RECORDS: Final = EpochRecords(
     current.StreamsGroupCurrentMemberAssignmentKey,
     target.StreamsGroupTargetAssignmentMemberKey,
-    metadata.StreamsGroupMemberMetadataKey,
+    stored_member.StreamsGroupMemberMetadataKey,
     target_epoch.StreamsGroupTargetAssignmentMetadataKey,
     target_epoch.StreamsGroupTargetAssignmentMetadataValue,
 )

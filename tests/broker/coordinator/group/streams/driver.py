@@ -10,7 +10,7 @@ from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import fixed_configs
 from odradek.broker.coordinator.group.streams.group import StreamsGroup, StreamsGroupHeartbeat
 from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
-from odradek.broker.coordinator.group.streams.records import Endpoint, Owned
+from odradek.broker.coordinator.group.streams.records import NO_METADATA, MemberMetadata, Owned
 from odradek.broker.coordinator.group.streams.topology import Status, TopicStatus, Topology
 from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.runtime.machine import Command, Effect
@@ -68,7 +68,7 @@ def heartbeat(
     client_id: str = "",
     topology: Topology | None = None,
     owned: Owned | None = None,
-    endpoint: Endpoint | None = None,
+    endpoint: h.Endpoint | None = None,
     endpoint_epoch: int = 0,
     shutdown: bool = False,
     **options: Any,
@@ -84,7 +84,7 @@ def heartbeat(
         active_tasks=active,
         standby_tasks=standby,
         warmup_tasks=warmup,
-        user_endpoint=None if endpoint is None else h.Endpoint(*endpoint),
+        user_endpoint=endpoint,
         shutdown_application=shutdown,
         **options,
     )
@@ -141,6 +141,11 @@ def told(reply: Any) -> Any:
         reply.endpoint_information_epoch,
         reply.partitions_by_user_endpoint,
     )
+
+
+def in_process(process_id: str) -> MemberMetadata:
+    """The metadata of a member of that process."""
+    return NO_METADATA.replace(process_id=process_id)
 
 
 class StreamsDriver:

@@ -17,20 +17,21 @@ from odradek.broker.coordinator.group.streams.group import (
     StreamsStep,
     initial_delay_key,
 )
-from odradek.broker.coordinator.group.streams.records import Endpoint, Held, Member, MemberState, Owned, Target
+from odradek.broker.coordinator.group.streams.records import Held, Member, MemberState, Owned, Target
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.streams_group_heartbeat import Endpoint
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.stored import decode_group_record
-from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, heartbeat
+from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, heartbeat, in_process
 from tests.broker.coordinator.group.streams.test_records import MEMBER
 from tests.fakes.group_driver import commit_offsets, txn_offset_commit
 
 
 def test_active_standby_and_what_has_to_be_given_up() -> None:
     member = Member(
-        "m", process_id="p", assigned=Held({"0": {1: 3}}, {"0": frozenset({2})}), revoking=Held({"0": {5: 3}})
+        "m", metadata=in_process("p"), assigned=Held({"0": {1: 3}}, {"0": frozenset({2})}), revoking=Held({"0": {5: 3}})
     )
     holders = Holders()
     holders.add(member)
@@ -44,7 +45,7 @@ def test_active_standby_and_what_has_to_be_given_up() -> None:
 
 def test_who_was_given_a_task_meanwhile_keeps_it() -> None:
     holders = Holders()
-    old, new = (Member(name, process_id=name, assigned=Held({"0": {1: 3}})) for name in ("old", "new"))
+    old, new = (Member(name, metadata=in_process(name), assigned=Held({"0": {1: 3}})) for name in ("old", "new"))
     holders.add(old)
     holders.add(new)
     holders.remove(old)
@@ -54,7 +55,7 @@ def test_who_was_given_a_task_meanwhile_keeps_it() -> None:
 def test_a_member_of_the_same_process_keeps_what_it_was_given_meanwhile() -> None:
     holders = Holders()
     held = Held({"0": {1: 3}}, {"0": frozenset({2})}, {"0": frozenset({3})})
-    old, new = (Member(name, process_id="p", assigned=held) for name in ("old", "new"))
+    old, new = (Member(name, metadata=in_process("p"), assigned=held) for name in ("old", "new"))
     holders.add(old)
     holders.add(new)
     holders.remove(old)
@@ -69,7 +70,7 @@ def test_a_member_of_the_same_process_keeps_what_it_was_given_meanwhile() -> Non
 
 def test_a_task_stays_with_the_next_member_when_the_one_before_is_stored_again() -> None:
     holders = Holders()
-    old, new = (Member(name, process_id=name, assigned=Held({"0": {1: 3}})) for name in ("old", "new"))
+    old, new = (Member(name, metadata=in_process(name), assigned=Held({"0": {1: 3}})) for name in ("old", "new"))
     holders.add(old)
     holders.add(new)
     holders.remove(old)
@@ -80,7 +81,9 @@ def test_a_task_stays_with_the_next_member_when_the_one_before_is_stored_again()
 
 def test_two_processes_have_copies() -> None:
     holders = Holders()
-    members = [Member(name, process_id=name, assigned=Held({}, {}, {"0": frozenset({1})})) for name in ("a", "b")]
+    members = [
+        Member(name, metadata=in_process(name), assigned=Held({}, {}, {"0": frozenset({1})})) for name in ("a", "b")
+    ]
     for member in members:
         holders.add(member)
     holders.remove(members[0])

@@ -20,11 +20,12 @@ from odradek.broker.coordinator.group.settings import fixed_configs
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.kind import make
 from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
-from odradek.broker.coordinator.group.streams.records import Endpoint, Held, Member, Owned
+from odradek.broker.coordinator.group.streams.records import Held, Member, Owned
 from odradek.broker.coordinator.group.streams.topology import TopicStatus, Topology
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.runtime.machine import LogRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.streams_group_heartbeat import Endpoint
 from odradek.protocol.generated.stored.streams_group_metadata import StreamsGroupMetadataKey
 from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, durable, heartbeat, owned
@@ -156,7 +157,7 @@ def test_a_settled_member_hears_of_what_has_changed_since() -> None:
     driver.settle()
     assert len(driver.tasks()["a"][0]) == 6
     driver.ask(heartbeat("g", "a", 3, host="/elsewhere"))
-    assert driver.group.members["a"].client_host == "/elsewhere"
+    assert driver.group.members["a"].metadata.client_host == "/elsewhere"
     driver.settle()
     epoch = driver.group.epoch
     end = driver.beat("a", epoch, shutdown=True)

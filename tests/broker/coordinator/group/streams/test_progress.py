@@ -21,7 +21,15 @@ from odradek.broker.releases.release import release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
 from odradek.protocol.stored import decode_group_record
-from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, Topics, heartbeat, owned
+from tests.broker.coordinator.group.streams.driver import (
+    COUNTING,
+    PLAIN,
+    StreamsDriver,
+    Topics,
+    heartbeat,
+    in_process,
+    owned,
+)
 
 
 def test_tasks_that_there_are_not() -> None:
@@ -161,8 +169,8 @@ def holders(*members: Member) -> Holders:
     return made
 
 
-NEW = Member("m", process_id="p")
-HAS = Member("m", 4, process_id="p", assigned=Held({"0": {0: 4, 1: 4}}))
+NEW = Member("m", metadata=in_process("p"))
+HAS = Member("m", 4, metadata=in_process("p"), assigned=Held({"0": {0: 4, 1: 4}}))
 
 
 def test_streams_member_takes_tasks_that_are_free() -> None:
@@ -172,7 +180,7 @@ def test_streams_member_takes_tasks_that_are_free() -> None:
 
 
 def test_streams_member_waits_for_tasks_of_another_process() -> None:
-    other = Member("n", process_id="q", assigned=Held({"0": {0: 2}}))
+    other = Member("n", metadata=in_process("q"), assigned=Held({"0": {0: 2}}))
     after = reconcile(NEW, 3, Target(tasks(0, 1)), None, holders(other))
     assert (after.state, after.epoch) == (MemberState.UNRELEASED_TASKS, 3)
     assert after.assigned == Held({"0": {1: 3}})
@@ -181,10 +189,10 @@ def test_streams_member_waits_for_tasks_of_another_process() -> None:
 
 
 def test_a_process_has_a_task_in_one_role_only() -> None:
-    sibling = Member("n", process_id="p", assigned=Held({"0": {0: 2}}, tasks(1)))
+    sibling = Member("n", metadata=in_process("p"), assigned=Held({"0": {0: 2}}, tasks(1)))
     after = reconcile(NEW, 3, Target(tasks(1), tasks(0)), None, holders(sibling))
     assert (after.state, after.assigned.is_empty) == (MemberState.UNRELEASED_TASKS, True)
-    stranger = sibling._replace(process_id="q")
+    stranger = sibling._replace(metadata=in_process("q"))
     after = reconcile(NEW, 3, Target(tasks(1), tasks(0)), None, holders(stranger))
     assert after.assigned == Held({"0": {1: 3}}, tasks(0))
 
@@ -222,7 +230,7 @@ def test_a_state_that_nobody_knows() -> None:
 
 def test_streams_assignment_writes_only_changed_targets() -> None:
     group = StreamsGroup("g")
-    group.put_member(Member("a", process_id="p"))
+    group.put_member(Member("a", metadata=in_process("p")))
     group.targets["a"] = Target({"0": frozenset({0, 1})})
     ready = configure(PLAIN, Topics(t=2))
     targets, records = compute_targets(group, None, 4, ready, {}, 77, release=BEFORE)
@@ -230,7 +238,7 @@ def test_streams_assignment_writes_only_changed_targets() -> None:
     epoch: Any
     (epoch,) = [decode_group_record(record.key, record.value)[1] for record in records]
     assert (epoch.assignment_epoch, epoch.assignment_timestamp) == (4, 77)
-    targets, records = compute_targets(group, Member("b", process_id="q"), 5, ready, {}, 78, release=BEFORE)
+    targets, records = compute_targets(group, Member("b", metadata=in_process("q")), 5, ready, {}, 78, release=BEFORE)
     keys: list[Any] = [decode_group_record(record.key, record.value)[0] for record in records[:-1]]
     assert [key.member_id for key in keys] == ["a", "b"]
     assert sorted(len(target.active["0"]) for target in targets.values()) == [1, 1]
@@ -239,7 +247,7 @@ def test_streams_assignment_writes_only_changed_targets() -> None:
 def test_standbys_as_the_group_is_configured() -> None:
     group = StreamsGroup("g")
     for name in ("a", "b"):
-        group.put_member(Member(name, process_id=name))
+        group.put_member(Member(name, metadata=in_process(name)))
     ready = configure(COUNTING, Topics(t=2, **{"counts-changelog": 2}))
     targets, _ = compute_targets(group, None, 4, ready, {"num.standby.replicas": "1"}, 0, release=BEFORE)
     for target in targets.values():

@@ -6,10 +6,11 @@ import pytest
 
 from odradek.broker.coordinator.group.streams import records as r
 from odradek.broker.coordinator.group.streams.records import (
+    NO_METADATA,
     NOTHING_HELD,
-    Endpoint,
     Held,
     Member,
+    MemberMetadata,
     MemberState,
     Owned,
     Target,
@@ -19,6 +20,7 @@ from odradek.broker.coordinator.group.streams.records import (
 from odradek.broker.coordinator.group.streams.topology import Topology, configure
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.generated.stored.streams_group_member_metadata import Endpoint, KeyValue
 from odradek.protocol.generated.stored.streams_group_topology import Subtopology
 from odradek.protocol.json_form import to_json
 from odradek.protocol.stored import decode_group_record
@@ -67,7 +69,11 @@ WIDE = Topology(0, {"0": Subtopology("0", ["t", "u"])})
 def test_source_partitions_of_active_and_standby_tasks() -> None:
     topics = Topics(t=3, u=1)
     configured = configure(WIDE, topics)
-    member = Member("m", endpoint=Endpoint("h", 1), assigned=Held({"0": {0: 1, 2: 1}}, {"0": frozenset({1})}))
+    member = Member(
+        "m",
+        metadata=NO_METADATA.replace(user_endpoint=Endpoint("h", 1)),
+        assigned=Held({"0": {0: 1, 2: 1}}, {"0": frozenset({1})}),
+    )
     (told,) = endpoints([member, Member("n")], configured, topics)
     assert (told.user_endpoint.host, told.user_endpoint.port) == ("h", 1)
     roles = (told.active_partitions, told.standby_partitions)
@@ -77,7 +83,7 @@ def test_source_partitions_of_active_and_standby_tasks() -> None:
 
 
 def test_topics_that_do_not_allow_to_say() -> None:
-    member = Member("m", endpoint=Endpoint("h", 1), assigned=Held({"0": {0: 1}}))
+    member = Member("m", metadata=NO_METADATA.replace(user_endpoint=Endpoint("h", 1)), assigned=Held({"0": {0: 1}}))
     with pytest.raises(KafkaError):
         endpoints([member], configure(PLAIN, Topics(u=1)), Topics(u=1))
     with pytest.raises(KafkaError):
@@ -97,11 +103,7 @@ MEMBER = Member(
     4,
     3,
     MemberState.UNREVOKED_TASKS,
-    endpoint=Endpoint("h", 9),
-    client_tags=(("a", "1"), ("b", "2")),
-    process_id="p",
-    rebalance_timeout_ms=5,
-    topology_epoch=0,
+    MemberMetadata(None, None, "", "", 5, 0, "p", Endpoint("h", 9), [KeyValue("a", "1"), KeyValue("b", "2")]),
     assigned=Held({"1": {2: 4, 0: 3}}, {"0": frozenset({3, 1})}),
     revoking=Held({"0": {7: 2}}),
 )
