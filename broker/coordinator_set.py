@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.broker_config import DEFAULT_PERSISTER, BrokerConfig
@@ -63,8 +64,8 @@ class CoordinatorSet:
         return InternalTopic(self._topics, name, self._controller.ensure_topic, self._config.get_int(codec))
 
     def _make_groups(self) -> GroupService:
-        from odradek.broker.coordinator.group.service import GroupService, read_settings
-        from odradek.broker.coordinator.group.settings import GroupConfigs
+        from odradek.broker.coordinator.group.service import GroupService
+        from odradek.broker.coordinator.group.settings import GroupConfigs, read_settings
         from odradek.broker.coordinator.group.topics import ImageTopics
 
         return GroupService(
@@ -156,7 +157,7 @@ class CoordinatorSet:
             markers=MarkerWriter(
                 self._topics, self._nodes, self.groups, self.surroundings.clock, self._cuts, self._frozen
             ),
-            transaction_version=lambda: self._controller.image.feature(TRANSACTION_VERSION),
+            transaction_version=partial(self._controller.image.feature, TRANSACTION_VERSION),
             allocate=self._controller.producer_ids.allocate,
             cuts=self._cuts,
         )

@@ -9,13 +9,13 @@ nothing ever has to be undone. `shard.Commits` handles replicas that differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, final
 
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
-    from odradek.protocol.errors import KafkaError
     from odradek.protocol.message import Buffer
 
 R = TypeVar("R")
@@ -357,3 +357,23 @@ class ReplicatedJournal(KeyedJournal, Protocol):
 
         Returns a function that cancels it.
         """
+
+
+# -- what clients are told of a refused append
+
+
+TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE})
+_OF_THE_LOG: Mapping[ErrorCode, ErrorCode] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    **dict.fromkeys(TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+}
+
+
+def coordinator_error(code: ErrorCode) -> ErrorCode:
+    """The error that a client of groups or transactions gets for an error of the coordinator's log."""
+    return _OF_THE_LOG.get(code, code)

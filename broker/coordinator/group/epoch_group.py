@@ -26,7 +26,6 @@ from odradek.broker.coordinator.group.groups import (
     MetadataChanged,
     Sender,
     TxnOffsetCommit,
-    group_error,
 )
 from odradek.broker.coordinator.group.records import EpochRecords, known_key, value_of
 from odradek.broker.coordinator.group.settings import EpochConfigs
@@ -40,6 +39,7 @@ from odradek.broker.runtime.machine import (
     Outcome,
     R,
     Schedule,
+    coordinator_error,
     make_outcome,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -606,7 +606,7 @@ class EpochKind(ABC):
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
         """See `GroupKind`: nothing has changed, and the client gets Kafka's choice of error."""
-        raise KafkaError(group_error(error.code)) from error
+        raise KafkaError(coordinator_error(error.code)) from error
 
     def _session(self, group_id: str, member_id: str) -> Schedule:
         """The effect that restarts the session of a member."""

@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, final
 
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome
+from odradek.broker.runtime.machine import TOO_LARGE, Command, Effect, LogRecord, NewRecord, Outcome, coordinator_error
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.native import mypyc_attr
@@ -510,31 +510,6 @@ class GroupKind(Protocol):
         """Take over the state of another one. Its groups are here already."""
 
 
-_NOT_AVAILABLE = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.REQUEST_TIMED_OUT,
-        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    }
-)
-_NOT_COORDINATOR = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR})
-_TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE})
-
-
-def group_error(code: ErrorCode) -> ErrorCode:
-    """The client's error for an error of the log."""
-    if code in _NOT_AVAILABLE:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if code in _NOT_COORDINATOR:
-        return ErrorCode.NOT_COORDINATOR
-    if code in _TOO_LARGE:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
-    return code
-
-
 def commit_error(code: ErrorCode) -> ErrorCode:
     """The error of OffsetCommit for an error of the log."""
-    if code in _TOO_LARGE:
-        return ErrorCode.INVALID_COMMIT_OFFSET_SIZE
-    return group_error(code)
+    return ErrorCode.INVALID_COMMIT_OFFSET_SIZE if code in TOO_LARGE else coordinator_error(code)

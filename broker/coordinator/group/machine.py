@@ -28,13 +28,21 @@ from odradek.broker.coordinator.group.groups import (
     GroupType,
     KindContext,
     commit_error,
-    group_error,
 )
-from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, LAST_OFFSET_COMMIT, OffsetBook, StoredOffsets
+from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, OFFSET_KEYS, OffsetBook, StoredOffsets
 from odradek.broker.coordinator.group.records import KIND_OF_RECORD, as_stored_by, record_type_of
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings, fixed_configs
 from odradek.broker.coordinator.group.topics import FixedTopics, TopicSource
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule, make_outcome
+from odradek.broker.runtime.machine import (
+    Command,
+    Effect,
+    LogRecord,
+    NewRecord,
+    Outcome,
+    Schedule,
+    coordinator_error,
+    make_outcome,
+)
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.stored import UnknownRecordTypeError
 from odradek.protocol.uuids import new_uuid_text
@@ -110,10 +118,10 @@ class GroupMachine:
         return outcome
 
     def replay(self, record: LogRecord) -> None:
-        record_type = record_type_of(record.key)
-        if record_type <= LAST_OFFSET_COMMIT:
+        if record.key.startswith(OFFSET_KEYS):
             self.stored.replay(record)
             return
+        record_type = record_type_of(record.key)
         replay = self._replays.get(record_type)
         if replay is None:
             replay = self._replays[record_type] = self._find_replay(record_type)
@@ -138,7 +146,7 @@ class GroupMachine:
         if isinstance(command, c.CommitOffsets):
             raise KafkaError(commit_error(error.code)) from error
         if isinstance(command, c.DeleteGroup | c.DeleteOffsets):
-            raise KafkaError(group_error(error.code)) from error
+            raise KafkaError(coordinator_error(error.code)) from error
         return make_outcome(reply=outcome.reply, effects=outcome.effects)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:

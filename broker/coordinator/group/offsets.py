@@ -33,8 +33,8 @@ from odradek.protocol.generated.stored.offset_commit import OffsetCommitValue
 from odradek.protocol.primitives import ZERO_UUID
 from odradek.protocol.text_cache import text_cache
 
-LAST_OFFSET_COMMIT: Final = 1
-"""The record type of committed offsets, which was 0 in very old logs."""
+OFFSET_KEYS: Final = (b"\0\1", b"\0\0")
+"""How the keys of committed offsets begin: with record type 1, and with 0 in very old logs."""
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
@@ -424,13 +424,8 @@ class OffsetBook:
         """Delete a group without members, with all its offsets."""
         group = self._groups.existing(command.group_id)
         group.check_delete()
-        return make_outcome(self.deletion(group), effects=group.on_removed())
-
-    def deletion(self, group: Group) -> list[NewRecord]:
-        """The records that delete a group and all its offsets."""
-        group_id = group.group_id
-        records: list[NewRecord] = [NewRecord(encode_offset_key(group_id, *place)) for place in self._places(group_id)]
-        return [*records, *group.tombstones()]
+        offsets = [NewRecord(encode_offset_key(command.group_id, *place)) for place in self._places(command.group_id)]
+        return make_outcome([*offsets, *group.tombstones()], effects=group.on_removed())
 
     def forget(self, command: ForgetPartitions, now_ms: int) -> Outcome[None]:
         """Delete the offsets of deleted topics or partitions."""

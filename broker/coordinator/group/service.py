@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.group.groups import FollowUp, ForgetPartitions, GroupChanged, MetadataChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
@@ -13,8 +12,6 @@ from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.broker.coordinator.service import CoordinatorService, InternalTopic, Surroundings
 from odradek.broker.runtime.machine import Effect
 from odradek.broker.runtime.shard import Shard
-
-_MINUTE_MS = 60_000
 
 EffectHandlers = dict[type[Effect], Callable[[Shard[GroupMachine], Any], None]]
 """The functions that execute the effects of group kinds, by class."""
@@ -75,17 +72,3 @@ class GroupService(CoordinatorService[GroupMachine]):
 
 def _follow_up(shard: Shard[GroupMachine], effect: FollowUp) -> None:
     shard.post(effect.command)
-
-
-def read_settings(config: BrokerConfig) -> GroupSettings:
-    """Read the settings of groups from the broker's configuration."""
-    return GroupSettings(
-        min_session_timeout_ms=config.get_int("group.min.session.timeout.ms"),
-        max_session_timeout_ms=config.get_int("group.max.session.timeout.ms"),
-        initial_rebalance_delay_ms=config.get_int("group.initial.rebalance.delay.ms"),
-        max_size=config.get_int("group.max.size"),
-        offset_metadata_max_bytes=config.get_int("offset.metadata.max.bytes"),
-        offsets_retention_ms=config.get_int("offsets.retention.minutes") * _MINUTE_MS,
-        offsets_check_interval_ms=config.get_int("offsets.retention.check.interval.ms"),
-        commit_timeout_ms=config.get_int("offsets.commit.timeout.ms"),
-    )

@@ -31,22 +31,37 @@ class GroupSettings(NamedTuple):
     new_member_join_timeout_ms: int = 300_000  # Kafka has no key for it
 
 
+def read_settings(config: BrokerConfig) -> GroupSettings:
+    """Read the settings of groups from the broker's configuration."""
+    return GroupSettings(
+        min_session_timeout_ms=config.get_int("group.min.session.timeout.ms"),
+        max_session_timeout_ms=config.get_int("group.max.session.timeout.ms"),
+        initial_rebalance_delay_ms=config.get_int("group.initial.rebalance.delay.ms"),
+        max_size=config.get_int("group.max.size"),
+        offset_metadata_max_bytes=config.get_int("offset.metadata.max.bytes"),
+        offsets_retention_ms=config.get_int("offsets.retention.minutes") * 60_000,
+        offsets_check_interval_ms=config.get_int("offsets.retention.check.interval.ms"),
+        commit_timeout_ms=config.get_int("offsets.commit.timeout.ms"),
+    )
+
+
 class GroupConfigs:
     """The configs in force now, by Kafka's names, as typed values. A machine looks here in `decide` only.
 
-    `own`: what GROUP resources set themselves, in normal form, as IncrementalAlterConfigs has stored it.
+    `own`: what GROUP resources set themselves, in normal form, as IncrementalAlterConfigs has stored it. `release`: the
+    Kafka that the cluster behaves as.
     """
 
     def __init__(self, config: BrokerConfig, own: Mapping[tuple[int, str], Mapping[str, str]]) -> None:
         self._config = config
         self._own = own
         self._in_force: dict[str, Any] = {}
-        config.watchers.append(self._in_force.clear)
+        self.release = config.release
+        config.watchers.append(self._changed)
 
-    @property
-    def release(self) -> Release:
-        """The Kafka that the cluster behaves as."""
-        return self._config.release
+    def _changed(self) -> None:
+        self._in_force.clear()
+        self.release = self._config.release
 
     def broker(self, name: str) -> Any:
         """A config of the broker, such as `group.consumer.max.size`."""

@@ -67,41 +67,36 @@ class HoldCopy(NamedTuple):
 class HoldBook:
     """All holds of a cluster. It outlives the machines: a reloaded coordinator is held at the same points.
 
-    `on_release(transactional_id)` is called when a hold that was reached is released.
+    `held`: by id and point. `on_release(transactional_id)` is called when a hold that was reached is released.
     """
 
-    __slots__ = ("_holds", "_on_release")
+    __slots__ = ("_on_release", "held")
 
     def __init__(self, on_release: Callable[[str], None] | None = None) -> None:
-        self._holds: dict[tuple[str, str], list[Hold]] = {}
+        self.held: dict[tuple[str, str], list[Hold]] = {}
         self._on_release = on_release
 
     def hold(self, transactional_id: str, at: str) -> Hold:
         """Hold the id at a point from now on; ValueError for an unknown point."""
         check_point(at)
         hold = Hold(self, transactional_id, at)
-        self._holds.setdefault((transactional_id, at), []).append(hold)
+        self.held.setdefault((transactional_id, at), []).append(hold)
         return hold
 
     def release(self, hold: Hold) -> None:
         place = hold.transactional_id, hold.at
-        holds = self._holds.get(place, [])
+        holds = self.held.get(place, [])
         if hold not in holds:
             return
         holds.remove(hold)
         if not holds:
-            del self._holds[place]
+            del self.held[place]
             if hold.reached and self._on_release is not None:
                 self._on_release(hold.transactional_id)
 
-    @property
-    def any(self) -> bool:
-        """Whether there are any holds."""
-        return bool(self._holds)
-
     def stops(self, transactional_id: str, at: str) -> bool:
         """Whether the id, which has reached the point, must not pass it now. Its holds are notified."""
-        holds = self._holds.get((transactional_id, at), ())
+        holds = self.held.get((transactional_id, at), ())
         for hold in holds:
             if not hold.reached:
                 hold.arrival.set_result(None)
@@ -116,15 +111,15 @@ class HoldBook:
 
         The caller's holds stay the same objects; others are made again.
         """
-        self._holds.clear()
+        self.held.clear()
         for other, reached in copies:
             hold = other if other._book is self else Hold(self, other.transactional_id, other.at)
             if hold.reached != reached:
                 hold.arrival = Future()
                 if reached:
                     hold.arrival.set_result(None)
-            self._holds.setdefault((hold.transactional_id, hold.at), []).append(hold)
+            self.held.setdefault((hold.transactional_id, hold.at), []).append(hold)
 
     def active(self) -> list[Hold]:
         """The holds that have not been released."""
-        return [hold for holds in self._holds.values() for hold in holds]
+        return [hold for holds in self.held.values() for hold in holds]

@@ -30,7 +30,16 @@ from odradek.broker.coordinator.transaction.transaction import (
     said_by,
     tombstones,
 )
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule, make_outcome
+from odradek.broker.runtime.machine import (
+    Command,
+    Effect,
+    LogRecord,
+    NewRecord,
+    Outcome,
+    Schedule,
+    coordinator_error,
+    make_outcome,
+)
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
 
@@ -132,7 +141,7 @@ class TransactionMachine:
             return make_outcome(effects=self._set_timers())
         if isinstance(command, AbortTransaction):
             return make_outcome()
-        raise KafkaError(refusal(error.code)) from error
+        raise KafkaError(coordinator_error(error.code)) from error
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         """See `Machine`: transactions whose end was decided continue, with all of their markers."""
@@ -274,7 +283,7 @@ class TransactionMachine:
         the end.
         """
         waiting = sorted(self.endings[prepared.transactional_id].waiting)
-        if not self._holds.any:
+        if not self._holds.held:
             return [WriteMarkers(prepared, waiting)]
         transactional_id = prepared.transactional_id
         if self._holds.stops(transactional_id, prepared.state.label):
@@ -300,7 +309,7 @@ class TransactionMachine:
         """Complete the transaction: all markers are written."""
         done = decisions.complete(prepared, ending.decided_ms)
         transactional_id = done.transactional_id
-        if self._holds.any and self._holds.stops(transactional_id, done.state.label):
+        if self._holds.held and self._holds.stops(transactional_id, done.state.label):
             ending.waiting.clear()
             return make_outcome()
 
@@ -408,20 +417,3 @@ class TransactionMachine:
 def _retry(transactional_id: str) -> Effect:
     """Continue the end of a transaction in a moment."""
     return Schedule(("markers", transactional_id), MARKER_RETRY_MS, GoOn(transactional_id))
-
-
-_ANSWERS = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-}
-
-
-def refusal(code: ErrorCode) -> ErrorCode:
-    """The client's error for a log error."""
-    return _ANSWERS.get(code, code)

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import pickle
 
+import pytest
+
 from odradek.broker.coordinator.group.groups import ExpireRevocation
-from odradek.broker.runtime.machine import Cancel, LogRecord, NewRecord, Outcome, Producer, make_outcome
+from odradek.broker.runtime.machine import (
+    Cancel,
+    LogRecord,
+    NewRecord,
+    Outcome,
+    Producer,
+    coordinator_error,
+    make_outcome,
+)
+from odradek.protocol.errors import ErrorCode as E
 
 
 def test_an_outcome_without_a_word_does_nothing() -> None:
@@ -46,3 +57,20 @@ def test_a_stored_record_with_and_without_what_it_says() -> None:
 def test_commands_of_timers_can_be_copied() -> None:
     copied = pickle.loads(pickle.dumps(ExpireRevocation("g", "m", 3)))
     assert (copied.group_id, copied.member_id, copied.member_epoch) == ("g", "m", 3)
+
+
+@pytest.mark.parametrize(
+    ("log", "client"),
+    [
+        (E.UNKNOWN_TOPIC_OR_PARTITION, E.COORDINATOR_NOT_AVAILABLE),
+        (E.NOT_ENOUGH_REPLICAS, E.COORDINATOR_NOT_AVAILABLE),
+        (E.REQUEST_TIMED_OUT, E.COORDINATOR_NOT_AVAILABLE),
+        (E.NOT_LEADER_OR_FOLLOWER, E.NOT_COORDINATOR),
+        (E.KAFKA_STORAGE_ERROR, E.NOT_COORDINATOR),
+        (E.MESSAGE_TOO_LARGE, E.UNKNOWN_SERVER_ERROR),
+        (E.RECORD_LIST_TOO_LARGE, E.UNKNOWN_SERVER_ERROR),
+        (E.CORRUPT_MESSAGE, E.CORRUPT_MESSAGE),
+    ],
+)
+def test_an_error_of_the_log_becomes_the_one_that_kafkas_coordinators_answer(log: E, client: E) -> None:
+    assert coordinator_error(log) is client

@@ -36,16 +36,19 @@ from odradek.broker.coordinator.group.classic.states import (
     JoinAction,
     SyncAction,
 )
-from odradek.broker.coordinator.group.groups import (
-    FenceMember,
-    GroupChanged,
-    GroupType,
-    KindContext,
-    MetadataChanged,
-    group_error,
-)
+from odradek.broker.coordinator.group.groups import FenceMember, GroupChanged, GroupType, KindContext, MetadataChanged
 from odradek.broker.coordinator.group.offsets import StoredOffsets
-from odradek.broker.runtime.machine import Answer, Cancel, Command, Effect, LogRecord, Outcome, Schedule, make_outcome
+from odradek.broker.runtime.machine import (
+    Answer,
+    Cancel,
+    Command,
+    Effect,
+    LogRecord,
+    Outcome,
+    Schedule,
+    coordinator_error,
+    make_outcome,
+)
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.heartbeat import HeartbeatResponse
 from odradek.protocol.generated.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
@@ -115,9 +118,9 @@ class ClassicKind:
     ) -> Outcome[Any] | None:
         """The client gets Kafka's error code. A group that has lost its last member is empty even so."""
         if isinstance(command, SyncGroup):
-            return self.assignment_refused(command, group_error(error.code), now_ms)
+            return self.assignment_refused(command, coordinator_error(error.code), now_ms)
         if isinstance(command, JoinGroup):
-            return make_outcome(reply=join_refused("", group_error(error.code)))
+            return make_outcome(reply=join_refused("", coordinator_error(error.code)))
         return make_outcome(reply=outcome.reply, effects=outcome.effects)
 
     def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:

@@ -40,16 +40,9 @@ from odradek.broker.coordinator.group.consumer.progress import (
     replace_static,
 )
 from odradek.broker.coordinator.group.epoch_group import AWAY, EpochKind, check_released, fenced
-from odradek.broker.coordinator.group.groups import (
-    ExpireRevocation,
-    FenceMember,
-    Group,
-    GroupType,
-    KindContext,
-    group_error,
-)
+from odradek.broker.coordinator.group.groups import ExpireRevocation, FenceMember, Group, GroupType, KindContext
 from odradek.broker.coordinator.group.settings import ConsumerConfigs
-from odradek.broker.runtime.machine import Command, NewRecord, Outcome, R, make_outcome
+from odradek.broker.runtime.machine import Command, NewRecord, Outcome, R, coordinator_error, make_outcome
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     Assignment,
@@ -100,7 +93,7 @@ class ConsumerKind(EpochKind):
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
         """See `GroupKind`: nothing has changed, and the client gets Kafka's choice of error."""
-        code = group_error(error.code)
+        code = coordinator_error(error.code)
         if isinstance(command, classic.JoinGroup):
             return make_outcome(reply=join_refused(command.request.member_id, code))
         if isinstance(command, classic.SyncGroup):

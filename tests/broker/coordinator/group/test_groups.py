@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from odradek.broker.coordinator.group.classic.group import ClassicGroup
-from odradek.broker.coordinator.group.groups import Group, Groups, commit_error, group_error
+from odradek.broker.coordinator.group.groups import Group, Groups, commit_error
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.errors import ErrorCode as E
 
@@ -85,17 +85,7 @@ def test_a_record_about_a_group_of_another_kind_is_a_fault(groups: Groups) -> No
         groups.for_replay("g", Other, lambda group_id: Other(group_id, 0))
 
 
-@pytest.mark.parametrize(
-    ("log", "group", "commit"),
-    [
-        (E.UNKNOWN_TOPIC_OR_PARTITION, E.COORDINATOR_NOT_AVAILABLE, E.COORDINATOR_NOT_AVAILABLE),
-        (E.NOT_ENOUGH_REPLICAS, E.COORDINATOR_NOT_AVAILABLE, E.COORDINATOR_NOT_AVAILABLE),
-        (E.NOT_LEADER_OR_FOLLOWER, E.NOT_COORDINATOR, E.NOT_COORDINATOR),
-        (E.KAFKA_STORAGE_ERROR, E.NOT_COORDINATOR, E.NOT_COORDINATOR),
-        (E.MESSAGE_TOO_LARGE, E.UNKNOWN_SERVER_ERROR, E.INVALID_COMMIT_OFFSET_SIZE),
-        (E.RECORD_LIST_TOO_LARGE, E.UNKNOWN_SERVER_ERROR, E.INVALID_COMMIT_OFFSET_SIZE),
-        (E.INVALID_TIMESTAMP, E.INVALID_TIMESTAMP, E.INVALID_TIMESTAMP),
-    ],
-)
-def test_the_logs_error_becomes_kafkas_choice(log: E, group: E, commit: E) -> None:
-    assert (group_error(log), commit_error(log)) == (group, commit)
+@pytest.mark.parametrize("log", [E.MESSAGE_TOO_LARGE, E.RECORD_LIST_TOO_LARGE, E.INVALID_FETCH_SIZE])
+def test_offset_commit_of_too_large_a_record_has_an_error_of_its_own(log: E) -> None:
+    assert commit_error(log) is E.INVALID_COMMIT_OFFSET_SIZE
+    assert commit_error(E.KAFKA_STORAGE_ERROR) is E.NOT_COORDINATOR

@@ -13,7 +13,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.coordinator.group.classic.group import Heartbeat
 from odradek.broker.coordinator.group.groups import OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
-from odradek.broker.coordinator.group.service import GroupService, read_settings
+from odradek.broker.coordinator.group.service import GroupService
 from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -160,21 +160,6 @@ async def test_offsets_expire_on_the_brokers_clock() -> None:
         cluster.clock.advance(days=8)
         await trio.testing.wait_all_tasks_blocked()
         assert committed(cluster, "g") == -1
-
-
-def test_settings_come_from_the_configuration() -> None:
-    cluster = Cluster(
-        config={
-            "group.min.session.timeout.ms": "1",
-            "group.max.session.timeout.ms": "2",
-            "group.initial.rebalance.delay.ms": "3",
-            "group.max.size": "4",
-            "offset.metadata.max.bytes": "5",
-            "offsets.retention.minutes": "6",
-            "offsets.retention.check.interval.ms": "7",
-        }
-    )
-    assert read_settings(cluster.config)[:7] == (1, 2, 3, 4, 5, 360_000, 7)
 
 
 @in_trio

@@ -11,6 +11,7 @@ from odradek.broker.coordinator.group.settings import (
     ShareConfigs,
     StreamsConfigs,
     fixed_configs,
+    read_settings,
     share_settings,
 )
 from odradek.broker.metadata.image import ResourceType
@@ -112,3 +113,18 @@ def test_releases_without_a_config_do_what_they_did_before_it(version: str) -> N
         assert each.may_assign("g", 1, 1 + interval)
         assert each.may_assign("g", 1, interval) is (interval == 0)
     assert configs.group("g", "share.renew.acknowledge.enable") is True
+
+
+def test_settings_come_from_the_configuration() -> None:
+    config = BrokerConfig(
+        {
+            "group.min.session.timeout.ms": "1",
+            "group.max.session.timeout.ms": "2",
+            "group.initial.rebalance.delay.ms": "3",
+            "group.max.size": "4",
+            "offset.metadata.max.bytes": "5",
+            "offsets.retention.minutes": "6",
+            "offsets.retention.check.interval.ms": "7",
+        }
+    )
+    assert read_settings(config)[:7] == (1, 2, 3, 4, 5, 360_000, 7)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from odradek.broker.coordinator.transaction.machine import TransactionMachine, refusal
+from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.states import RULES, TransactionState
 from odradek.broker.coordinator.transaction.transaction import (
     AbortTimedOut,
@@ -23,7 +23,6 @@ from odradek.broker.coordinator.transaction.transaction import (
 )
 from odradek.broker.runtime.machine import Effect, LogRecord, NewRecord, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.errors import ErrorCode as E
 from tests.fakes.journal import FakeJournal
 from tests.fakes.transactions import START_MS, FakeTransactionCoordinator, Marker
 
@@ -409,15 +408,6 @@ def test_a_reload_times_out_open_transactions(coordinator: FakeTransactionCoordi
     coordinator.reload()
     coordinator.advance(11)
     assert coordinator.state("t").state is S.COMPLETE_ABORT
-
-
-def test_producers_are_told_to_look_again_or_elsewhere() -> None:
-    assert refusal(E.NOT_ENOUGH_REPLICAS) is E.COORDINATOR_NOT_AVAILABLE
-    assert refusal(E.REQUEST_TIMED_OUT) is E.COORDINATOR_NOT_AVAILABLE
-    assert refusal(E.NOT_LEADER_OR_FOLLOWER) is E.NOT_COORDINATOR
-    assert refusal(E.KAFKA_STORAGE_ERROR) is E.NOT_COORDINATOR
-    assert refusal(E.MESSAGE_TOO_LARGE) is E.UNKNOWN_SERVER_ERROR
-    assert refusal(E.CORRUPT_MESSAGE) is E.CORRUPT_MESSAGE
 
 
 WEEK_MS = 7 * 24 * 3600 * 1000
