@@ -11,8 +11,7 @@ from typing import Any
 
 from odradek.broker.requests.recent_requests import REGISTRY_KEY, Exchange, Head, HttpMessage, Kept, Told
 from odradek.broker.requests.request_topics import Subjects
-from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.broker.transcript.request_text import Summary
+from odradek.broker.transcript.recorded_request import RecordedRequest, Summary
 from odradek.broker.transcript.topic_positions import TopicPosition
 from odradek.protocol.apis import API_BY_KEY
 

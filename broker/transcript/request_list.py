@@ -97,7 +97,7 @@ class Requests(Sequence[RecordedRequest]):
             write_capture(self, file, self._facts, port)
 
     def __str__(self) -> str:
-        from odradek.broker.transcript.request_text import lines_of
+        from odradek.broker.transcript.recorded_request import lines_of
 
         return "\n".join(lines_of(self))
 

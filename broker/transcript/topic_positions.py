@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.requests.request_topics import HasName, TopicsById, subjects_of
-from odradek.protocol.message import ZERO_UUID, ApiMessage
+from odradek.protocol.apis import PRODUCE_KEY
+from odradek.protocol.message import ZERO_UUID
 
 if TYPE_CHECKING:
     from odradek.broker.metadata.image import MetadataDelta, MetadataImage
@@ -28,16 +28,28 @@ class TopicPosition(NamedTuple):
         return place if self.offset is None else f"{place}@{self.offset}"
 
 
-_Name = Callable[[Any], str]
+_FIELDS: dict[int, tuple[str, str]] = {
+    1: ("partition", "fetch_offset"),
+    2: ("partition_index", ""),
+    8: ("partition_index", "committed_offset"),
+    21: ("partition_index", "offset"),
+    28: ("partition_index", "committed_offset"),
+}
+"""API key -> the fields of a partition in `topics` with its number and its offset, if it has one."""
 
 
 def positions_of(request: Any, answer: Any, topics: TopicsById) -> list[TopicPosition]:
     """The positions that a request names, in its order. Those of Produce have the offsets from the answer."""
-
-    find = _FINDERS.get(request.API_KEY)
-    if find is not None:
-        return find(request, answer, partial(name_of, topics))
-    return _named(request, topics)
+    if request.API_KEY == PRODUCE_KEY:
+        return _produced(request, answer, topics)
+    if request.API_KEY not in _FIELDS:
+        return flat(subjects_of(request, topics).topics.items())
+    index, offset = _FIELDS[request.API_KEY]
+    return [
+        TopicPosition(name_of(topics, topic), getattr(each, index), getattr(each, offset) if offset else None)
+        for topic in request.topics
+        for each in topic.partitions
+    ]
 
 
 def name_of(topics: TopicsById, item: Any) -> str:
@@ -56,62 +68,15 @@ def topic_name(topics: TopicsById, topic_id: bytes) -> str:
     return uuid_to_text(topic_id)
 
 
-def _produce(request: Any, answer: Any, name_of: _Name) -> list[TopicPosition]:
+def _produced(request: Any, answer: Any, topics: TopicsById) -> list[TopicPosition]:
     offsets = {
-        (name_of(topic), each.index): each.base_offset
+        (name_of(topics, topic), each.index): each.base_offset
         for topic in (answer.responses if answer is not None else ())
         for each in topic.partition_responses
         if not each.error_code
     }
-    return [
-        TopicPosition(name_of(topic), each.index, offsets.get((name_of(topic), each.index)))
-        for topic in request.topic_data
-        for each in topic.partition_data
-    ]
-
-
-def _fetch(request: Any, answer: Any, name_of: _Name) -> list[TopicPosition]:
-    return [
-        TopicPosition(name_of(topic), each.partition, each.fetch_offset)
-        for topic in request.topics
-        for each in topic.partitions
-    ]
-
-
-def _list_offsets(request: Any, answer: Any, name_of: _Name) -> list[TopicPosition]:
-    return [
-        TopicPosition(name_of(topic), each.partition_index) for topic in request.topics for each in topic.partitions
-    ]
-
-
-def _commit(request: Any, answer: Any, name_of: _Name) -> list[TopicPosition]:
-    return [
-        TopicPosition(name_of(topic), each.partition_index, each.committed_offset)
-        for topic in request.topics
-        for each in topic.partitions
-    ]
-
-
-def _delete_records(request: Any, answer: Any, name_of: _Name) -> list[TopicPosition]:
-    return [
-        TopicPosition(name_of(topic), each.partition_index, each.offset)
-        for topic in request.topics
-        for each in topic.partitions
-    ]
-
-
-_FINDERS: dict[int, Callable[[Any, Any, _Name], list[TopicPosition]]] = {
-    0: _produce,
-    1: _fetch,
-    2: _list_offsets,
-    8: _commit,
-    21: _delete_records,
-    28: _commit,
-}
-
-
-def _named(request: ApiMessage, topics: TopicsById) -> list[TopicPosition]:
-    return flat(subjects_of(request, topics).topics.items())
+    places = [(name_of(topics, topic), each.index) for topic in request.topic_data for each in topic.partition_data]
+    return [TopicPosition(*place, offsets.get(place)) for place in places]
 
 
 def flat(topics: Iterable[tuple[str, Iterable[int]]]) -> list[TopicPosition]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.mistakes import did_you_mean
 from odradek.broker.security.denials import NO_LOG_IN, PLAIN_TEXT, TLS
-from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.broker.transcript.request_text import client_of, few
+from odradek.broker.transcript.recorded_request import RecordedRequest, client_of, few
 from odradek.broker.transcript.topic_positions import name_of
 from odradek.protocol.shown import one_line
 

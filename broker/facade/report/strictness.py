@@ -16,8 +16,7 @@ from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.mistakes import did_you_mean
 from odradek.broker.requests.recent_requests import Exchange
 from odradek.broker.schemas.framing import readings
-from odradek.broker.transcript.recorded_request import RecordedRequest, is_trimmed
-from odradek.broker.transcript.request_text import client_of, count_records
+from odradek.broker.transcript.recorded_request import RecordedRequest, client_of, count_records, is_trimmed
 from odradek.broker.transcript.topic_positions import name_of
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.file_slice import joined

@@ -12,8 +12,7 @@ from odradek.broker.facade.report.hints import hints_of
 from odradek.broker.facade.report.situation import Situation, situation_since
 from odradek.broker.facade.topics import TopicInfo
 from odradek.broker.mistakes import did_you_mean
-from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.broker.transcript.request_text import few, lines_of
+from odradek.broker.transcript.recorded_request import RecordedRequest, few, lines_of
 from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
