@@ -15,7 +15,7 @@ import trio
 
 from odradek.broker.net.connection_states import RULES, ConnectionState
 from odradek.broker.net.receive_buffer import ReceiveBuffer, SpeaksTlsError
-from odradek.broker.net.sending import bytes_of_its_own, send_large
+from odradek.broker.net.sending import Transport, bytes_of_its_own, send_large
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Disturbed, Long, Pending, Throttled, Unreached
 from odradek.broker.requests.parked_request import Parked
@@ -24,9 +24,9 @@ from odradek.protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.faults.wire import Wire
     from odradek.broker.metadata.node import Node
     from odradek.broker.net.login_gate import LoginGate, NewGate
+    from odradek.broker.net.wire import Wire
     from odradek.broker.requests.dispatch import Begin, Dispatcher, Look, Parts
     from odradek.storage.byte_budget import ByteBudget
 
@@ -36,28 +36,6 @@ _REQUESTS_AT_ONCE: Final = 16  # requests answered for one connection before the
 _BYTES_AT_ONCE: Final = 4 * 1024 * 1024  # and so many bytes read
 _JOIN_BELOW_BYTES: Final = 16 * 1024
 _SMALL_BUFFER_BYTES: Final = 64 * 1024
-
-
-class Transport(Protocol):
-    """The socket of a connection. All calls raise BlockingIOError instead of waiting."""
-
-    def fileno(self) -> int:
-        """The file descriptor to wait for."""
-
-    def recv_into(self, space: memoryview, /) -> int:
-        """Read at most `space`; 0 at the end of the stream."""
-
-    def recv(self, size: int, flags: int, /) -> bytes:
-        """Look at received bytes without taking them (MSG_PEEK)."""
-
-    def send(self, data: bytes | memoryview, /) -> int:
-        """Send some of `data`. After a BlockingIOError call it again with the same bytes."""
-
-    def sendmsg(self, parts: list[bytes | memoryview], /) -> int:
-        """Send some of the parts, in order, as `send` does."""
-
-    def close(self) -> None:
-        """End it."""
 
 
 class Poller(Protocol):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from odradek.broker.security.denials import TLS
 from odradek.protocol.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from odradek.broker.net.sending import Transport
 
 _SIZE: Final = Struct(">i")
 _FIRST_BYTES: Final = 4096
@@ -20,12 +23,6 @@ _TLS_HANDSHAKE: Final = 0x1603  # how a client begins that speaks TLS, where a f
 
 class SpeaksTlsError(ProtocolError):
     """A client speaks TLS at a plaintext listener."""
-
-
-class Source(Protocol):
-    """The socket to read from; see `odradek.broker.net.connection.Transport`."""
-
-    def recv_into(self, space: memoryview, /) -> int: ...
 
 
 class ReceiveBuffer:
@@ -54,7 +51,7 @@ class ReceiveBuffer:
         self._max_frame_bytes = max_frame_bytes
         self._on_growth = on_growth
 
-    def read_from(self, source: Source) -> int:
+    def read_from(self, source: Transport) -> int:
         """Read once; returns how many bytes came, 0 at the end of the stream. BlockingIOError if there are none."""
         space = self.space()
         count = source.recv_into(space)

@@ -22,15 +22,29 @@ _PACING = b"bbr"
 """Congestion control that spreads what is sent over time. `sendfile` hands over 64 KiB at once, and each waits then."""
 
 
-class Sender(Protocol):
-    """The part of a transport that is needed here."""
+class Transport(Protocol):
+    """The socket of a connection. All calls raise BlockingIOError instead of waiting."""
 
-    def send(self, data: bytes | memoryview, /) -> int: ...
+    def fileno(self) -> int:
+        """The file descriptor to wait for."""
 
-    def sendmsg(self, parts: list[bytes | memoryview], /) -> int: ...
+    def recv_into(self, space: memoryview, /) -> int:
+        """Read at most `space`; 0 at the end of the stream."""
+
+    def recv(self, size: int, flags: int, /) -> bytes:
+        """Look at received bytes without taking them (MSG_PEEK)."""
+
+    def send(self, data: bytes | memoryview, /) -> int:
+        """Send some of `data`. After a BlockingIOError call it again with the same bytes."""
+
+    def sendmsg(self, parts: list[bytes | memoryview], /) -> int:
+        """Send some of the parts, in order, as `send` does."""
+
+    def close(self) -> None:
+        """End it."""
 
 
-def send_large(transport: Sender, parts: list[Part]) -> list[Part] | None:
+def send_large(transport: Transport, parts: list[Part]) -> list[Part] | None:
     """Send what a transport takes now; returns what is left, None for nothing.
 
     The rest of a file takes no memory of the process. ConnectionError when a file was cut within its slice.
@@ -87,7 +101,7 @@ def _send_files(sock: socket.socket, parts: list[Part], most: int) -> int:
     return sock.sendmsg(in_memory(run), (), more)
 
 
-def _send(transport: Sender, parts: list[Part], most: int) -> int:
+def _send(transport: Transport, parts: list[Part], most: int) -> int:
     """Send the first parts, up to the one that makes `most` bytes of them. Files are mapped as long as this takes."""
     if HAS_SENDMSG:
         return transport.sendmsg(in_memory(_some(parts, most)))

@@ -29,13 +29,13 @@ from odradek.storage.byte_budget import ByteBudget
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.faults.client_links import Links
     from odradek.broker.faults.fault import Serve
-    from odradek.broker.faults.wire import Wire
     from odradek.broker.metadata.node import Endpoint, Node
+    from odradek.broker.net.client_links import Links
     from odradek.broker.net.connection import Poller
     from odradek.broker.net.login_gate import NewGate
     from odradek.broker.net.tls_connection import Handshakes, TlsTerms
+    from odradek.broker.net.wire import Wire
     from odradek.broker.requests.bugs import BugLog
     from odradek.broker.requests.dispatch import Dispatcher
 
@@ -148,7 +148,7 @@ class Server:
         self._poller: Poller | None = None
         self._nursery: trio.Nursery | None = None
         self._tasks: ConnectionTasks | None = None
-        self._links: Links[Connection] | None = None
+        self._links: Links | None = None
         self._unsent: ByteBudget[Connection] = ByteBudget(config.get_int("odradek.memory.bytes"), self._cut_unread)
         self._received: ByteBudget[Connection] = ByteBudget(_MOST_RECEIVED_BYTES, self._cut_unfinished)
         self.connection_delay_ms: Callable[[int, str], int] = _no_delay
@@ -311,12 +311,18 @@ class Server:
     # -- bad links
 
     @property
-    def links(self) -> Links[Connection]:
+    def links(self) -> Links:
         """The links that a test makes bad."""
         if self._links is None:
-            from odradek.broker.faults.client_links import Links
+            from odradek.broker.net.client_links import Links
 
-            self._links = Links(self, self._clock, self._dispatcher.recent)
+            self._links = Links(
+                self._connections,
+                self._clock,
+                self._dispatcher.recent,
+                start_wire=self._start_wire,
+                wake=self._wake,
+            )
         return self._links
 
     @property
@@ -324,12 +330,7 @@ class Server:
         """Whether a test may have made a link bad, or a node refuse connections."""
         return self._links is not None or any(each.refuses for each in self._listening)
 
-    @property
-    def tasks(self) -> Mapping[Connection, ConnectionTask]:
-        """The open connections, and the task of each."""
-        return self._connections
-
-    def wake(self, connection: Connection) -> None:
+    def _wake(self, connection: Connection) -> None:
         """Read received bytes without an event."""
         if self._poller is None:
             connection.wake()
@@ -339,7 +340,7 @@ class Server:
     def _wire_of(self, connection: Connection) -> Wire:
         return self.links.wire_of(connection)
 
-    def start_wire(self, wire: Wire) -> None:
+    def _start_wire(self, wire: Wire) -> None:
         """Run a wire until it ends."""
         assert self._nursery is not None
         self._nursery.start_soon(self._run_wire, wire)
@@ -595,7 +596,9 @@ class Server:
             self._cancel(connection)
 
     def _cancel(self, connection: Connection) -> None:
-        self._connections[connection].cancel()
+        task = self._connections.get(connection)
+        if task is not None:  # what is left on its wire may fail when it has ended
+            task.cancel()
 
     async def _serve(self, connection: Connection) -> None:
         info = connection.info

@@ -18,8 +18,9 @@ from odradek.broker.security.principal import Principal
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
-    from odradek.broker.net.connection import Poller, Transport
+    from odradek.broker.net.connection import Poller
     from odradek.broker.net.login_gate import NewGate
+    from odradek.broker.net.sending import Transport
     from odradek.broker.requests.context import ConnectionInfo
     from odradek.broker.requests.dispatch import Dispatcher
 

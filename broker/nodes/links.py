@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from odradek.broker.controller.partition_control import Reassignment, reassign_partitions
-from odradek.broker.faults.client_links import ClientLink, Way
-from odradek.broker.faults.wire import PROMPT, Pace, Terms
 from odradek.broker.mistakes import did_you_mean
+from odradek.broker.net.client_links import ClientLink, Way
+from odradek.broker.net.wire import PROMPT, Pace, Terms
 from odradek.broker.nodes.node_life import Undoing
 from odradek.broker.partitions.lookups import find_partitions
 from odradek.broker.partitions.replicas import NOTHING, Lag, Slowness

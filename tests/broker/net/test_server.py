@@ -470,7 +470,7 @@ def test_one_that_has_not_begun_begins_to_end() -> None:
 
 def running_tasks(server: Server) -> int:
     """How many of the connections have a task."""
-    return sum(task._scope is not None for task in server.tasks.values())
+    return sum(task._scope is not None for task in server._connections.values())
 
 
 @pytest.fixture

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING
 
-from odradek.broker.faults.wire import FREE, PROMPT, Inner, Terms, Wire
+from odradek.broker.net.wire import FREE, PROMPT, Terms, Wire
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Unreached
 from odradek.broker.requests.recent_requests import CLIENT_ID, CONNECTION, Frame
@@ -21,7 +22,8 @@ from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
-    from odradek.broker.requests.dispatch import Begin, Look, Parts, Pending
+    from odradek.broker.net.connection import Connection
+    from odradek.broker.requests.dispatch import Begin, Parts, Pending
     from odradek.broker.requests.recent_requests import RecentRequests
 
 ANYBODY = "*"
@@ -72,68 +74,26 @@ class ClientLink:
         return self.client == ANYBODY or (client_id is not None and self._pattern.fullmatch(client_id) is not None)
 
 
-class Connection(Protocol):
-    """A connection, as far as its link has a say."""
-
-    node: Node
-    info: ConnectionInfo
-    wire: Wire | None
-
-    @property
-    def client_id(self) -> str | None:
-        """The client's id, if it is known without reading its next request."""
-
-    @property
-    def transport(self) -> Inner:
-        """The socket, or what stands in its place."""
-
-    def put_wire(self, wire: Wire) -> None:
-        """Read and send through a wire, which has the connection's socket."""
-
-    def take_wire(self) -> None:
-        """Read and send without the wire again."""
-
-    def watch_requests(self, look: Look | None) -> None:
-        """Let `look` see each request first; None for nobody."""
-
-
-class Task(Protocol):
-    """The task of a connection."""
-
-    def cancel(self) -> None:
-        """End the connection."""
-
-    @property
-    def cancel_called(self) -> bool:
-        """Whether the connection is being ended."""
-
-
-C = TypeVar("C", bound=Connection)
-
-
-class Serves(Protocol[C]):
-    """The part of the server that links use."""
-
-    @property
-    def tasks(self) -> Mapping[C, Task]:
-        """The open connections, and the task of each."""
-
-    def start_wire(self, wire: Wire) -> None:
-        """Run a wire until it ends."""
-
-    def wake(self, connection: C, /) -> None:
-        """Read what has come unseen."""
-
-
-class Links(Generic[C]):
+class Links:
     """The bad links of a cluster. Owner: the server.
 
     `frozen`: the nodes that neither read nor send. `client_links`: the newest last; all that fit a connection
     count, delays in sum.
     """
 
-    def __init__(self, server: Serves[C], clock: BrokerClock, recent: RecentRequests | None = None) -> None:
-        self._server = server
+    def __init__(
+        self,
+        connections: Collection[Connection],
+        clock: BrokerClock,
+        recent: RecentRequests,
+        *,
+        start_wire: Callable[[Wire], None],
+        wake: Callable[[Connection], None],
+    ) -> None:
+        """`connections`: the open ones. `start_wire` runs a wire until it ends, `wake` reads what has come unseen."""
+        self._connections = connections
+        self._start_wire = start_wire
+        self._wake = wake
         self._clock = clock
         self._recent = recent
         self._draw = random.Random(1)  # the same delays in each run
@@ -167,8 +127,8 @@ class Links(Generic[C]):
         """Make all links plain again; what is frozen stays."""
         self.remove(lambda _: True)
 
-    def attach(self, connection: C) -> None:
-        """Let a connection have what its link makes of it now."""
+    def attach(self, connection: Connection) -> bool:
+        """Let a connection have what its link makes of it now; returns whether that ends it."""
         links = [link for link in self.client_links if link.may_be(connection)]
         client_id = connection.client_id
         unknown = client_id is None and any(not link.fits(None) for link in links)
@@ -180,32 +140,32 @@ class Links(Generic[C]):
             self.wire_of(connection).reset()
         elif Way.CLOSE in ways:
             self.wire_of(connection).change(Terms(True))  # what has come already is not read
-            self._server.tasks[connection].cancel()
+            connection.end()
+        return Way.RESET in ways or Way.CLOSE in ways
 
-    def wire_of(self, connection: C) -> Wire:
+    def wire_of(self, connection: Connection) -> Wire:
         """The connection's wire, a new one if it has none."""
         wire = connection.wire
         if wire is None:
-            task = self._server.tasks[connection]
             wire = Wire(
                 connection.transport,
                 self._clock,
                 self._draw,
                 unplug=connection.take_wire,
-                abort=task.cancel,
-                wake=lambda: self._server.wake(connection),
+                abort=connection.end,
+                wake=partial(self._wake, connection),
             )
             connection.put_wire(wire)
-            self._server.start_wire(wire)
+            self._start_wire(wire)
         return wire
 
     # -- inside
 
     def _look_again(self) -> None:
-        for connection in list(self._server.tasks):
+        for connection in list(self._connections):
             self.attach(connection)
 
-    def _terms(self, connection: C, links: Iterable[ClientLink]) -> Terms:
+    def _terms(self, connection: Connection, links: Iterable[ClientLink]) -> Terms:
         held = connection.node.id in self.frozen
         answers = requests = PROMPT
         for link in links:
@@ -213,7 +173,7 @@ class Links(Generic[C]):
             answers, requests = answers.then(link.terms.answers), requests.then(link.terms.requests)
         return Terms(held, answers, requests)
 
-    def _change(self, connection: C, terms: Terms) -> None:
+    def _change(self, connection: Connection, terms: Terms) -> None:
         wire = connection.wire
         if wire is None and terms == FREE:
             return
@@ -221,27 +181,24 @@ class Links(Generic[C]):
         was_held = wire.terms.held
         wire.change(terms)
         if was_held and not terms.held:
-            self._server.wake(connection)
+            self._wake(connection)
 
     def _remember_clients(self) -> None:
         """The client of the last request is known; another one becomes known with its next request."""
-        if self._recent is None:
-            return
-        by_id = {connection.info.id: connection for connection in self._server.tasks}
+        by_id = {connection.info.id: connection for connection in self._connections}
         for exchange in self._recent.entries:
             found = by_id.get(exchange[CONNECTION])
             if found is not None and found.info.client_id is None:
                 found.info.client_id = exchange[CLIENT_ID]
 
-    def _look_for(self, connection: C) -> Callable[..., Parts | Pending | None]:
+    def _look_for(self, connection: Connection) -> Callable[..., Parts | Pending | None]:
         """Find out with the next request whose connection it is."""
 
         def look(begin: Begin, node: Node, info: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
             client_id = client_id_of(frame)
             if client_id is not None and info.client_id is None:
                 info.client_id = client_id
-                self.attach(connection)
-                if self._server.tasks[connection].cancel_called:
+                if self.attach(connection):
                     raise CloseConnection("its client is cut off")
                 if connection.wire is not None and connection.wire.terms.held:
                     return Unreached(frame)

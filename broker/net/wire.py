@@ -13,7 +13,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
@@ -22,6 +22,7 @@ from odradek.broker.faults.wire_fault import RESET
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
+    from odradek.broker.net.sending import Transport
 
 
 _ROOM_BYTES = 1024 * 1024  # on its way in each direction; what comes waits in the socket, what leaves in the connection
@@ -45,12 +46,6 @@ class Pace(NamedTuple):
 PROMPT = Pace()
 
 
-class Source(Protocol):
-    """The transport that is read; see `odradek.broker.net.connection.Transport`."""
-
-    def recv_into(self, space: memoryview, /) -> int: ...
-
-
 class DelayedBytes:
     """The bytes of one connection on their way in, in order. Owner: its wire.
 
@@ -71,7 +66,7 @@ class DelayedBytes:
     def __len__(self) -> int:
         return len(self._pieces)
 
-    def take_in(self, inner: Source, pace: Pace, now_ms: int) -> None:
+    def take_in(self, inner: Transport, pace: Pace, now_ms: int) -> None:
         """Send on its way what has come to the socket."""
         rate = pace.bytes_per_second
         while not self._ended and self._size < _ROOM_BYTES:
@@ -116,22 +111,6 @@ def _nobody() -> None:
 _SLOW_PIECES_A_SECOND = 20
 
 
-class Inner(Protocol):
-    """The transport that a wire stands before; see `odradek.broker.net.connection.Transport`."""
-
-    def fileno(self) -> int: ...
-
-    def recv_into(self, space: memoryview, /) -> int: ...
-
-    def recv(self, size: int, flags: int, /) -> bytes: ...
-
-    def send(self, data: bytes | memoryview, /) -> int: ...
-
-    def sendmsg(self, parts: list[bytes | memoryview], /) -> int: ...
-
-    def close(self) -> None: ...
-
-
 class Terms(NamedTuple):
     """The effect of a link. `held`: nothing comes or goes. `answers` and `requests`: how late they are."""
 
@@ -161,7 +140,7 @@ class Wire:
 
     def __init__(
         self,
-        inner: Inner,
+        inner: Transport,
         clock: BrokerClock,
         draw: random.Random,
         *,
@@ -399,7 +378,7 @@ class Wire:
             event.set()
 
 
-def raw_socket(transport: Inner) -> socket.socket:
+def raw_socket(transport: Transport) -> socket.socket:
     """The socket below a transport. A TLS client sees the changes made to it as they are."""
     found = transport if isinstance(transport, socket.socket) else getattr(transport, "raw", None)
     assert isinstance(found, socket.socket)

@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.faults.fault import Step
-from odradek.broker.faults.wire import FREE, PROMPT, DelayedBytes, Pace, Terms, Wire
+from odradek.broker.net.wire import FREE, PROMPT, DelayedBytes, Pace, Terms, Wire
 
 
 class Ends:

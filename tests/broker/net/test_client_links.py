@@ -8,9 +8,9 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from odradek.broker.faults.client_links import ClientLink, Way
-from odradek.broker.faults.wire import Pace, Terms
+from odradek.broker.net.client_links import ClientLink, Way
 from odradek.broker.net.server import Server
+from odradek.broker.net.wire import Pace, Terms
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run
