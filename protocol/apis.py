@@ -16,7 +16,6 @@ from odradek.protocol.message import ApiMessage
 
 API_VERSIONS_KEY = 18
 PRODUCE_KEY = 0
-CONSUMER_GROUP_HEARTBEAT_KEY = 68
 
 
 class ApiSpec:

@@ -11,18 +11,7 @@ from __future__ import annotations
 from struct import error as struct_error
 from typing import ClassVar, Final, TypeVar
 
-from odradek.protocol.generated.error_codes import ErrorCode
-
-__all__ = [
-    "ENCODING_ERRORS",
-    "CorruptDataError",
-    "ErrorCode",
-    "KafkaError",
-    "ProtocolError",
-    "TooManyElementsError",
-    "as_value",
-    "code_and_text",
-]
+from odradek.protocol.generated.error_codes import ErrorCode as ErrorCode
 
 E = TypeVar("E", bound=BaseException)
 

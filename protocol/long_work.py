@@ -86,7 +86,6 @@ class LongWork:
         return self.slowly(batch.records())
 
     def keys(self, batch: RecordBatch) -> Iterator[tuple[int, bytes | None, bool]]:
-        """See `RecordBatch.iter_keys`."""
         return self.slowly(batch.iter_keys())
 
 
@@ -96,11 +95,9 @@ class ShortWork(LongWork):
     __slots__ = ()
 
     def records(self, batch: RecordBatch) -> Iterator[Record]:
-        """See `LongWork`."""
         return batch.records(_MOST_INFLATED)
 
     def keys(self, batch: RecordBatch) -> Iterator[tuple[int, bytes | None, bool]]:
-        """See `LongWork`."""
         return batch.iter_keys(_MOST_INFLATED)
 
 
@@ -116,7 +113,6 @@ class BriefConversion(LongWork):
         super().__init__(_MOST_CONVERTED)
 
     def spend(self, size: int) -> None:
-        """See `LongWork`."""
         if size > self.left:
             raise LargeBatch
         self.left -= size

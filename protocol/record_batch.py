@@ -13,9 +13,11 @@ from enum import IntEnum
 from typing import Final, NamedTuple, TypeAlias
 
 from odradek.protocol.checksum import crc32c
-from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec, codec_of, compress, decompress
+from odradek.protocol.compression import DEFAULT_MAX_INFLATED, codec_of, compress, decompress
+from odradek.protocol.compression import Codec as Codec
 from odradek.protocol.errors import CorruptDataError
-from odradek.protocol.records import Buffer, InvalidRecordError, Record, encode_record, iter_keys, iter_records
+from odradek.protocol.records import Buffer, encode_record, iter_keys, iter_records
+from odradek.protocol.records import Record as Record
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 """base_offset, batch_length, partition_leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp,
@@ -358,26 +360,3 @@ def check_crc(batch: RecordBatch) -> None:
     computed = crc32c(batch.data[CRC_FROM:])
     if computed != batch.crc:
         raise CorruptBatchError(f"the batch's checksum is {batch.crc}, its content gives {computed}")
-
-
-__all__ = [
-    "CRC_FROM",
-    "HEADER",
-    "HEADER_SIZE",
-    "LOG_OVERHEAD",
-    "Codec",
-    "CorruptBatchError",
-    "InvalidRecordError",
-    "Record",
-    "RecordBatch",
-    "TimestampType",
-    "assemble",
-    "assign_offsets",
-    "batch_size_at",
-    "build_batch",
-    "check_crc",
-    "empty_batch",
-    "iter_batches",
-    "next_sequence",
-    "parse_batch",
-]

@@ -47,7 +47,7 @@ _PARKED: Final[ConnectionState] = ConnectionState.PARKED
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class EpollPoller:
-    """The connections that are watched or parked, and the system's list of those that have something to read.
+    """A `Poller`: the connections that are watched or parked, and the system's list of those with something to read.
 
     Owner: the server, which runs `run` in its nursery and calls `close` when all tasks have ended. The
     sockets are watched edge-triggered, and an event is dropped unless its connection is watched: so a connection
@@ -72,24 +72,19 @@ class EpollPoller:
         self._resumed_since = 0
 
     def add(self, connection: Connection) -> None:
-        """Watch a connection's socket until it is closed."""
         self._epoll.register(connection.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
 
     def watch(self, connection: Connection, begin: Callable[[], None]) -> None:
-        """Serve a new connection, which is watched; `begin` is called when it needs a task of its own."""
         self._idle[connection.fileno()] = connection, begin
         self.add(connection)
 
     def forget(self, connection: Connection) -> None:
-        """Leave a connection alone that `watch` was called for."""
         self._idle.pop(connection.fileno(), None)
 
     def park(self, connection: Connection, parked: Parked) -> None:
-        """Answer a connection's request when it is woken or its deadline comes."""
         self._parked.add(connection, parked)
 
     async def idle(self, connection: Connection) -> None:
-        """Leave the connection to the poller; returns when it needs its own task."""
         fd = connection.fileno()
         connection.unread = True  # events are dropped until now
 
@@ -101,7 +96,6 @@ class EpollPoller:
         await trio.lowlevel.wait_task_rescheduled(cancelled)
 
     async def run(self) -> None:
-        """Serve until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._parked.run)
             while True:
@@ -160,7 +154,6 @@ class EpollPoller:
                 self._settle(connection)
 
     def wake(self, connection: Connection) -> None:
-        """Read a watched connection's socket, in which something may have come unseen."""
         found = self._idle.get(connection.fileno())
         if found is None or found[0] is not connection:
             connection.unread = True
@@ -201,6 +194,5 @@ class EpollPoller:
                 found[1]()
 
     def close(self) -> None:
-        """Give back what the system holds for it."""
         self._epoll.close()
         self._answers.close()

@@ -123,7 +123,6 @@ class SleepingPoller(EpollPoller, trio.abc.Instrument):
         self._error: BaseException | None = None
 
     async def run(self) -> None:
-        """Serve until cancelled."""
         self._clock.sleeper = self._sleep
         trio.lowlevel.add_instrument(self)
         try:

@@ -160,14 +160,11 @@ class _Ended:
 
     closing = True
 
-    def end(self) -> None:
-        """See `Gated`."""
+    def end(self) -> None: ...
 
-    def limit_frames(self, max_bytes: int | None, on_growth: Callable[[int], None] | None = None) -> None:
-        """See `Gated`."""
+    def limit_frames(self, max_bytes: int | None, on_growth: Callable[[int], None] | None = None) -> None: ...
 
-    def open_gate(self) -> None:
-        """See `Gated`."""
+    def open_gate(self) -> None: ...
 
 
 class LoginState(Enum):

@@ -65,7 +65,7 @@ def test_a_broker_of_the_plain_lane_has_nothing_of_the_other() -> None:
         server, groups = broker.cluster.server, broker.cluster.groups
         assert server._poller is None
         assert type(groups.shard_for("g").journal) is PartitionJournal
-        assert all(task._scope is not None for task in server.tasks.values())
+        assert all(task._scope is not None for task in server._connections.values())
 
 
 CLIENTS = 6
