@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.runtime.machine import Journal, KeyedJournal, LogRecord, Machine, NewRecord, Producer
+from odradek.broker.runtime.machine import KeyedJournal, LogRecord, Machine, NewRecord, Producer
 from odradek.protocol.compression import Codec, compress
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
@@ -193,54 +193,6 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), position + 1
     return read_varint(data, position)
-
-
-class Loading:
-    """The progress of a load. Owner: the shard.
-
-    `held`: whether a test holds the load. `leader_epoch`: of the log when the last load began. `count`: how many loads
-    are done.
-    """
-
-    __slots__ = ("_journal", "_slices", "count", "held", "leader_epoch")
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._slices: Iterator[int] | None = None
-        self.count = 0
-        self.held = False
-        self.leader_epoch = journal.leader_epoch
-
-    @property
-    def can_go_on(self) -> bool:
-        """Whether there is another slice to replay, and no test holds the load."""
-        return self._slices is not None and not self.held
-
-    @property
-    def is_outdated(self) -> bool:
-        """Whether the log has got a new leader since the last load began."""
-        return self._journal.leader_epoch != self.leader_epoch
-
-    def begin(self, machine: Machine) -> None:
-        """Start at the first record of the log."""
-        self.leader_epoch = self._journal.leader_epoch
-        self._slices = self._journal.load(machine)
-
-    def replay_slice(self) -> bool:
-        """Replay the next slice; returns whether it was the last one."""
-        assert self._slices is not None
-        reached = next(self._slices, self._journal.end_offset)
-        if reached < self._journal.end_offset:
-            return False
-        self._slices = None
-        self.count += 1
-        return True
-
-    def stop(self, *, resigned: bool = False) -> None:
-        """Stop loading. With `resigned`, the load is not outdated until the log gets another leader."""
-        self._slices = None
-        if resigned:
-            self.leader_epoch = self._journal.leader_epoch
 
 
 # -- a partition of this broker as the journal of a coordinator

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.runtime.journal import Loading, replay_between
+from odradek.broker.runtime.journal import replay_between
 from odradek.broker.runtime.machine import (
     Answer,
     Cancel,
@@ -78,7 +78,7 @@ class Shard(Generic[M]):
     `handle_effect(shard, effect)` executes the machine's own effects (anything but `Schedule`, `Cancel`, `Answer`). It
     must not block, and may `post` commands to this or another shard. `report` is called with bugs. `commits` exists
     while appends may not be committed at once. `is_busy`: whether a command is being executed, so that the next one has
-    to wait.
+    to wait. `loads`: how often it has loaded its log, the last time at the leader epoch `loaded_epoch`.
     """
 
     def __init__(
@@ -101,13 +101,16 @@ class Shard(Generic[M]):
         self.is_busy = False
         self.state = ShardState.LOADING
         self._machine: Any = machine_factory()
-        self._timers = ShardTimers(clock)
+        self.timers = ShardTimers(clock)
         self._waiting: deque[tuple[Command[Any], ReplySlot[Any] | None]] = deque()
         self._clock = clock
         self._face = clock.face
         self._handle_effect = handle_effect
         self._report = report
-        self._loading = Loading(journal)
+        self.loads = 0
+        self.loaded_epoch = journal.leader_epoch
+        self._load: Iterator[int] | None = None
+        self._load_is_held = False
 
     # -- commands
 
@@ -224,10 +227,10 @@ class Shard(Generic[M]):
             kind = effect.__class__
             if kind is Schedule or kind is Pause:
                 assert isinstance(effect, Schedule)
-                self._timers.set(effect, now_ms)
+                self.timers.set(effect, now_ms)
             elif kind is Cancel:
                 assert isinstance(effect, Cancel)
-                self._timers.queue.cancel(effect.key)
+                self.timers.cancel(effect.key)
             elif kind is Answer:
                 assert isinstance(effect, Answer)
                 self.replies.answer(effect.ticket, effect.reply)
@@ -239,7 +242,7 @@ class Shard(Generic[M]):
     def drop_commands(self, error: KafkaError) -> None:
         """Drop timers; parked and waiting commands get an error."""
         self.replies.abandon(error)
-        self._timers.queue.clear()
+        self.timers.clear()
         if self.commits is not None:
             self.commits.abandon(error)
             self.commits = None
@@ -324,24 +327,9 @@ class Shard(Generic[M]):
         return machine
 
     @property
-    def timers(self) -> TimerQueue:
-        """The commands that run later."""
-        return self._timers.queue
-
-    @property
     def is_active(self) -> bool:
         """Whether it executes commands."""
         return self.state is ShardState.ACTIVE
-
-    @property
-    def loads(self) -> int:
-        """How often it has loaded its log."""
-        return self._loading.count
-
-    @property
-    def loaded_epoch(self) -> int:
-        """The log's leader epoch at the last load."""
-        return self._loading.leader_epoch
 
     @property
     def parked(self) -> int:
@@ -384,7 +372,7 @@ class Shard(Generic[M]):
 
     def start(self) -> None:
         """Begin to load. The first slice is replayed at once: a shard with a short log is ACTIVE on return."""
-        self._loading.begin(self.machine)
+        self._begin_load()
         self.load_slice()
 
     def reload(self) -> None:
@@ -392,34 +380,47 @@ class Shard(Generic[M]):
         self._abandon()
         self.state = ShardState.LOADING
         self._machine = self.new_machine()
-        self._loading.begin(self._machine)
-        self._timers.wake()
+        self._begin_load()
+        self.timers.wake()
+
+    def _begin_load(self) -> None:
+        """Start at the first record of the log."""
+        self.loaded_epoch = self.journal.leader_epoch
+        self._load = self.journal.load(self._machine)
+
+    @property
+    def _is_outdated(self) -> bool:
+        """Whether the log has got a new leader since the last load began."""
+        return self.journal.leader_epoch != self.loaded_epoch
 
     def reload_if_moved(self) -> None:
         """Reload if the partition has got another leader since the last load."""
-        if self._loading.is_outdated and self.state is not ShardState.CLOSED:
+        if self._is_outdated and self.state is not ShardState.CLOSED:
             self.reload()
             self.load_slice()
 
     def hold_load(self, held: bool) -> None:
         """Hold the load, or let it go on."""
-        self._loading.held = held
+        self._load_is_held = held
         if not held and self.state is ShardState.LOADING:
             self.load_slice()
-            self._timers.wake()
+            self.timers.wake()
 
     def finish_loading(self) -> None:
         """Load the rest now, unless a test holds the load. Views from outside must not show half of it."""
-        while self.state is ShardState.LOADING and self._loading.can_go_on:
+        while self.state is ShardState.LOADING and self._load is not None and not self._load_is_held:
             self.load_slice()
 
     def load_slice(self) -> None:
         """Load one more slice, unless a test holds the load. An exception makes the shard FAILED."""
-        if not self._loading.can_go_on:
+        load = self._load
+        if load is None or self._load_is_held:
             return
         try:
-            if not self._loading.replay_slice():
+            if next(load, self.journal.end_offset) < self.journal.end_offset:
                 return
+            self._load = None
+            self.loads += 1
             self.state = ShardState.ACTIVE
             if self.journal.apart:
                 self.keep_commits()
@@ -427,7 +428,7 @@ class Shard(Generic[M]):
             self.apply(self.machine.on_loaded(now_ms), now_ms)
         except Exception as error:
             self.state = ShardState.FAILED
-            self._loading.stop()
+            self._load = None
             self.report_bug("loading", error)
 
     # -- copies
@@ -449,32 +450,32 @@ class Shard(Generic[M]):
         tickets = restore_state(copy, cast("CopyableMachine", self.machine), self.timers)
         self.replies.park_nobody(tickets)
         self.state = ShardState.ACTIVE
-        self._loading.count = 1
+        self.loads = 1
 
     # -- running
 
     async def run(self) -> None:
         """The shard's task: goes on loading, then waits for timers, until the shard is closed."""
         while self.state is not ShardState.CLOSED:
-            if self.state is ShardState.LOADING and not self._loading.held:
+            if self.state is ShardState.LOADING and not self._load_is_held:
                 self.load_slice()
                 await trio.lowlevel.checkpoint()
                 continue
             self.fire_due()
             if self.is_active or self._rests:
-                await self._timers.sleep()
+                await self.timers.sleep()
 
     @property
     def _rests(self) -> bool:
         """Whether there is nothing to do until the task is woken."""
         if self.state is ShardState.LOADING:
-            return self._loading.held
+            return self._load_is_held
         return self.state in (ShardState.FAILED, ShardState.RESIGNED)
 
     def on_commit(self) -> None:
         """More of the log is committed, or another node leads it. In the latter case the new leader's shard loads."""
         commits = self.commits
-        if commits is not None and self.state is ShardState.ACTIVE and not self._loading.is_outdated:
+        if commits is not None and self.state is ShardState.ACTIVE and not self._is_outdated:
             self.post(Settle())
 
     def fire_due(self) -> None:
@@ -486,10 +487,6 @@ class Shard(Generic[M]):
             if not self.is_active:
                 return
 
-    def shift_timers(self, step_ms: int) -> None:
-        """See `ShardTimers.shift`."""
-        self._timers.shift(step_ms)
-
     # -- the end
 
     def resign(self) -> None:
@@ -497,7 +494,7 @@ class Shard(Generic[M]):
         if self.state is not ShardState.CLOSED:
             self.state = ShardState.RESIGNED
             self._abandon(resigned=True)
-            self._timers.wake()
+            self.timers.wake()
 
     def close(self) -> None:
         """End the shard: parked commands and all later ones get NOT_COORDINATOR."""
@@ -505,7 +502,7 @@ class Shard(Generic[M]):
             return
         self.state = ShardState.CLOSED
         self._abandon()
-        self._timers.wake()
+        self.timers.wake()
 
     def fail(self, error: Exception) -> None:
         """A stored record could not be replayed, which is a bug: report it and load the log again."""
@@ -520,9 +517,12 @@ class Shard(Generic[M]):
         self._report(f"{self.name}: {doing}", error)
 
     def _abandon(self, *, resigned: bool = False) -> None:
+        """Stop all work. With `resigned`, the load is not outdated until the log gets another leader."""
         error = KafkaError(ErrorCode.NOT_COORDINATOR)
         self.drop_commands(error)
-        self._loading.stop(resigned=resigned)
+        self._load = None
+        if resigned:
+            self.loaded_epoch = self.journal.leader_epoch
 
 
 class _Copy(NamedTuple):

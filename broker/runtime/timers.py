@@ -102,11 +102,11 @@ _PASSES_BEFORE_TIMERS = 3
 """How often other tasks run before timers do: requests that have arrived come first."""
 
 
-class ShardTimers:
+class ShardTimers(TimerQueue):
     """A timer queue on the broker's clock. Owner: the shard, whose task sleeps here."""
 
     def __init__(self, clock: BrokerClock) -> None:
-        self.queue = TimerQueue()
+        super().__init__()
         self._clock = clock
         self._wakeup = trio.Event()
         self._sleeps_until_ms = _AWAKE
@@ -115,17 +115,17 @@ class ShardTimers:
         """Set a timer. A `Pause` ends at once while the clock is frozen."""
         at_once = effect.__class__ is Pause and self._clock.frozen
         deadline_ms = now_ms if at_once else now_ms + effect.after_ms
-        self.queue.schedule(effect.key, deadline_ms, effect.command)
+        self.schedule(effect.key, deadline_ms, effect.command)
         if deadline_ms < self._sleeps_until_ms:
             self._sleeps_until_ms = _AWAKE
             self._wakeup.set()
 
     def shift(self, step_ms: int) -> None:
         """The clock was set by `step_ms`: move all deadlines, so that the time left stays the same."""
-        entries = self.queue.entries()
-        self.queue.clear()
+        entries = self.entries()
+        self.clear()
         for key, deadline_ms, command in entries:
-            self.queue.schedule(key, deadline_ms + step_ms, command)
+            self.schedule(key, deadline_ms + step_ms, command)
         self._wakeup.set()
 
     def wake(self) -> None:
@@ -134,7 +134,7 @@ class ShardTimers:
 
     async def sleep(self) -> None:
         """Wait for the first timer, or to be woken."""
-        due = self.queue.next_due_ms()
+        due = self.next_due_ms()
         self._wakeup = trio.Event()
         self._sleeps_until_ms = _FOR_EVER if due is None else due
         if due is None:

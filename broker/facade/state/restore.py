@@ -366,7 +366,7 @@ def _set_clock(cluster: Cluster, *, kept: bool) -> None:
         return
     for service in _coordinators_made(cluster):
         for shard in service.running():
-            shard.shift_timers(step_ms)
+            shard.timers.shift(step_ms)
     shared = cluster.services.share_partitions.made
     if shared is not None:
         shared.forget_all()

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from odradek.broker.runtime.journal import Loading, build_coordinator_batch, load, split, stored
+from odradek.broker.runtime.journal import build_coordinator_batch, load, split, stored
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Producer
 from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.journal import FakeJournal
-from tests.fakes.shard_stage import Scribe
 
 NOW_MS = 1_800_000_000_000
 
@@ -109,49 +108,6 @@ def test_compressed_batches_and_records_without_a_key(journal: FakeJournal) -> N
     assert read(journal).seen == [("a", "1", 0), ("", "4", 3)]
 
 
-@pytest.fixture
-def short_log() -> FakeJournal:
-    short_log = FakeJournal()
-    short_log.append([NewRecord(b"a", b"1")], 0, None)
-    return short_log
-
-
-def test_a_load_ends_with_the_log(short_log: FakeJournal) -> None:
-    loading, machine = Loading(short_log), Scribe([])
-    assert not loading.can_go_on
-    loading.begin(machine)
-    while not loading.replay_slice():
-        assert loading.can_go_on
-    assert machine.values == {b"a": b"1"}
-    assert (loading.can_go_on, loading.count) == (False, 1)
-
-
-def test_load_that_is_held_waits(short_log: FakeJournal) -> None:
-    loading = Loading(short_log)
-    loading.held = True
-    loading.begin(Scribe([]))
-    assert not loading.can_go_on
-    loading.held = False
-    assert loading.can_go_on
-    loading.stop()
-    assert not loading.can_go_on
-    assert loading.count == 0
-
-
-def test_load_is_outdated_by_another_leader(short_log: FakeJournal) -> None:
-    loading = Loading(short_log)
-    assert not loading.is_outdated
-    short_log.leader_epoch += 1
-    assert loading.is_outdated
-    loading.stop()
-    assert loading.is_outdated
-    loading.stop(resigned=True)
-    assert not loading.is_outdated
-    short_log.leader_epoch += 1
-    loading.begin(Scribe([]))
-    assert not loading.is_outdated
-
-
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 def test_what_cannot_be_replayed_is_left_out_and_told_once(
     journal: FakeJournal, codec: Codec, caplog: pytest.LogCaptureFixture
@@ -171,11 +127,8 @@ def test_a_compressed_batch_of_many_records_is_replayed_in_slices(journal: FakeJ
     put(journal, ("first", "1"))
     journal._put(build_batch([Record(0, NOW_MS, b"k%d" % number, b"v") for number in range(3500)], codec=codec))
     put(journal, ("last", "2"))
-    loading, machine = Loading(journal), Reader()
-    loading.begin(machine)
-    seen = []
-    while not loading.replay_slice():
-        seen.append(len(machine.seen))
+    machine = Reader()
+    seen = [len(machine.seen) for _ in load(journal, machine)]
     assert seen[:3] == [1001, 2001, 3001]
     assert [offset for _, _, offset in machine.seen] == list(range(3502))
 

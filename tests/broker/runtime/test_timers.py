@@ -114,10 +114,10 @@ def test_a_pause_is_over_at_once_while_the_clock_stands_still() -> None:
     timers = ShardTimers(frozen_clock())
     timers.set(Schedule("a", 50, COMMAND), 1_000)
     timers.set(Pause("b", 50, COMMAND), 1_000)
-    assert (timers.queue.deadline_of("a"), timers.queue.deadline_of("b")) == (1_050, 1_000)
+    assert (timers.deadline_of("a"), timers.deadline_of("b")) == (1_050, 1_000)
     running = ShardTimers(BrokerClock(start_ms=1_000))
     running.set(Pause("b", 50, COMMAND), 1_000)
-    assert running.queue.deadline_of("b") == 1_050
+    assert running.deadline_of("b") == 1_050
 
 
 def test_timers_shift_with_the_clock() -> None:
@@ -125,7 +125,7 @@ def test_timers_shift_with_the_clock() -> None:
     timers.set(Schedule("a", 50, COMMAND), 1_000)
     timers.set(Schedule("b", 20, COMMAND), 1_000)
     timers.shift(-500)
-    assert [entry[:2] for entry in timers.queue.entries()] == [("b", 520), ("a", 550)]
+    assert [entry[:2] for entry in timers.entries()] == [("b", 520), ("a", 550)]
 
 
 def test_whoever_sleeps_is_woken_by_a_word_and_by_an_earlier_timer() -> None:
