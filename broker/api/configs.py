@@ -12,7 +12,7 @@ IncrementalAlterConfigs gives.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.lookups import check_leads
@@ -200,94 +200,70 @@ def _check_node(name: str, node_id: int, wrong: str) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, wrong.format(node_id, asked))
 
 
-@handles(
-    alter.AlterConfigsRequest,
-    access=_needing(Operation.ALTER_CONFIGS),
-)
-def alter_configs(ctx: RequestContext, request: alter.AlterConfigsRequest) -> alter.AlterConfigsResponse:
+_Altering = alter.AlterConfigsRequest | incremental.IncrementalAlterConfigsRequest
+
+
+@handles(alter.AlterConfigsRequest, access=_needing(Operation.ALTER_CONFIGS))
+def alter_configs(ctx: RequestContext, request: alter.AlterConfigsRequest) -> Any:
     """Replace all settings of each resource by the given ones."""
-    changes = _replacements(request)
-    outcomes = _apply(ctx, changes, request.validate_only)
-    return alter.AlterConfigsResponse(responses=_answers(alter.AlterConfigsResourceResponse, changes, outcomes))
+    return _altered(ctx, request, _apply)
 
 
-def alter_configs_of_controller(ctx: RequestContext, request: alter.AlterConfigsRequest) -> alter.AlterConfigsResponse:
-    """The same as a controller answers it: it changes the configs of any broker, and no loggers in this way."""
-    changes = _replacements(request)
-    logger = KafkaError(ErrorCode.INVALID_REQUEST, "Unexpected resource type BROKER_LOGGER.")
-    loggers_asked = {place: logger for place, change in enumerate(changes) if change.type == ResourceType.BROKER_LOGGER}
-    outcomes = _apply_on_controller(ctx, changes, request.validate_only, loggers_asked)
-    return alter.AlterConfigsResponse(responses=_answers(alter.AlterConfigsResourceResponse, changes, outcomes))
-
-
-def _replacements(request: alter.AlterConfigsRequest) -> list[Change]:
-    return [
-        Change(
-            resource.resource_type,
-            resource.resource_name,
-            [Assignment(config.name, config.value) for config in resource.configs],
-            replaces=True,
-        )
-        for resource in request.resources
-    ]
-
-
-@handles(
-    incremental.IncrementalAlterConfigsRequest,
-    access=_needing(Operation.ALTER_CONFIGS),
-)
-def incremental_alter_configs(
-    ctx: RequestContext, request: incremental.IncrementalAlterConfigsRequest
-) -> incremental.IncrementalAlterConfigsResponse:
+@handles(incremental.IncrementalAlterConfigsRequest, access=_needing(Operation.ALTER_CONFIGS))
+def incremental_alter_configs(ctx: RequestContext, request: incremental.IncrementalAlterConfigsRequest) -> Any:
     """Set, delete, append or subtract single keys of each resource."""
-    changes = _steps(request)
-    outcomes = _apply(ctx, changes, request.validate_only)
-    row = incremental.AlterConfigsResourceResponse
-    return incremental.IncrementalAlterConfigsResponse(responses=_answers(row, changes, outcomes))
+    return _altered(ctx, request, _apply)
 
 
-def incremental_alter_configs_of_controller(
-    ctx: RequestContext, request: incremental.IncrementalAlterConfigsRequest
-) -> incremental.IncrementalAlterConfigsResponse:
-    """The same as a controller answers it: it changes the configs of any broker, and its own loggers."""
-    changes = _steps(request)
-    own = {
-        place: _alter_loggers(ctx, change, request.validate_only)
-        for place, change in enumerate(changes)
-        if change.type == ResourceType.BROKER_LOGGER
-    }
-    outcomes = _apply_on_controller(ctx, changes, request.validate_only, own)
-    row = incremental.AlterConfigsResourceResponse
-    return incremental.IncrementalAlterConfigsResponse(responses=_answers(row, changes, outcomes))
+def alter_configs_of_controller(ctx: RequestContext, request: _Altering) -> Any:
+    """A controller's answer to both: it changes the configs of any broker, and single levels of its own loggers."""
+    return _altered(ctx, request, _apply_on_controller)
 
 
-def _steps(request: incremental.IncrementalAlterConfigsRequest) -> list[Change]:
-    return [
+def _altered(
+    ctx: RequestContext,
+    request: _Altering,
+    apply: Callable[[RequestContext, Sequence[Change], bool], list[_Outcome]],
+) -> Any:
+    replaces = isinstance(request, alter.AlterConfigsRequest)
+    messages: Any = alter if replaces else incremental
+    response = alter.AlterConfigsResponse if replaces else incremental.IncrementalAlterConfigsResponse
+    changes = [
         Change(
             resource.resource_type,
             resource.resource_name,
-            [Assignment(config.name, config.value, config.config_operation) for config in resource.configs],
+            [
+                Assignment(config.name, config.value)
+                if isinstance(config, alter.AlterableConfig)
+                else Assignment(config.name, config.value, config.config_operation)
+                for config in resource.configs
+            ],
+            replaces=replaces,
         )
         for resource in request.resources
     ]
+    outcomes = apply(ctx, changes, request.validate_only)
+    return response(
+        responses=[
+            messages.AlterConfigsResourceResponse(*outcome, change.type, change.name)
+            for change, outcome in zip(changes, outcomes, strict=True)
+        ]
+    )
 
 
-def _answers(row: type[Any], changes: Sequence[Change], outcomes: Sequence[_Outcome]) -> list[Any]:
-    """The element of an answer, of the class `row`, for each change."""
-    return [row(*outcome, change.type, change.name) for change, outcome in zip(changes, outcomes, strict=True)]
-
-
-def _apply_on_controller(
-    ctx: RequestContext, changes: Sequence[Change], validate_only: bool, known: Mapping[int, KafkaError | None]
-) -> list[_Outcome]:
-    """The results of changes that need the controller. `known`: the results of some, by their place."""
+def _apply_on_controller(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) -> list[_Outcome]:
+    """The results of changes that a controller is asked for. All but those of its loggers need the active one."""
     counts = Counter((change.type, change.name) for change in changes)
-    outcomes = dict(known)
+    outcomes: dict[int, KafkaError | None] = {}
+    for place, change in enumerate(changes):
+        if change.type == ResourceType.BROKER_LOGGER:
+            wrong = KafkaError(ErrorCode.INVALID_REQUEST, "Unexpected resource type BROKER_LOGGER.")
+            outcomes[place] = wrong if change.replaces else _alter_loggers(ctx, change, validate_only)
     decided: list[int] = []
     for place, change in enumerate(changes):
         if counts[change.type, change.name] > 1:
             outcomes[place] = KafkaError(ErrorCode.INVALID_REQUEST, _TWICE)
-        elif place not in known:
+        elif place not in outcomes:
             if change.type not in _ALTERED:
                 outcomes[place] = KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"Unknown resource type {change.type}.")
                 continue

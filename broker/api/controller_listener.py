@@ -13,7 +13,7 @@ from typing import Any
 
 from odradek.broker.api.api_versions import told_versions
 from odradek.broker.api.cluster import describe_controllers, describe_quorum_of_controller
-from odradek.broker.api.configs import alter_configs_of_controller, incremental_alter_configs_of_controller
+from odradek.broker.api.configs import alter_configs_of_controller
 from odradek.broker.api.generated.index import INDEX
 from odradek.broker.api.lookups import NOT_THIS_ONE, THE_LEADER, check_leads
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE
@@ -93,7 +93,7 @@ _MADE: dict[int, Callable[[Serve], Serve]] = {
     30: _with_acls,  # CreateAcls
     31: _with_acls,  # DeleteAcls
     32: _as_it_is,  # DescribeConfigs
-    33: _instead(alter_configs_of_controller),
+    33: _instead(alter_configs_of_controller),  # AlterConfigs
     36: _as_it_is,  # SaslAuthenticate
     37: _by_the_leader,  # CreatePartitions
     38: _with_tokens,  # CreateDelegationToken
@@ -101,7 +101,7 @@ _MADE: dict[int, Callable[[Serve], Serve]] = {
     40: _with_tokens,  # ExpireDelegationToken
     41: _instead(_unknown),  # DescribeDelegationToken
     43: _by_the_leader,  # ElectLeaders
-    44: _instead(incremental_alter_configs_of_controller),
+    44: _instead(alter_configs_of_controller),  # IncrementalAlterConfigs
     45: _by_the_leader,  # AlterPartitionReassignments
     46: _as_it_is,  # ListPartitionReassignments
     49: _in_other_words,  # AlterClientQuotas
