@@ -32,7 +32,7 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import EncodedBody
 from odradek.broker.requests.quota_switch import mutations_of
-from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
+from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource, all_operations
 from odradek.broker.worker import in_thread
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.describe_topic_partitions import (
@@ -52,10 +52,6 @@ from odradek.protocol.generated.messages.metadata import (
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.message_codec import codec
 
-# Bit n set = operation n of Kafka's AclOperation allowed; without an authorizer that is every operation that the
-# resource knows.
-ALL_TOPIC_OPERATIONS = 3576
-ALL_CLUSTER_OPERATIONS = 8096
 NOT_ASKED = -(1 << 31)
 
 _log = logging.getLogger("odradek.broker.api")
@@ -73,25 +69,31 @@ _AT_ONCE = 400
 """Topics and partitions that are described before other clients get their turn: some milliseconds of work."""
 
 
+# Rights: DESCRIBE on each topic, CREATE on the cluster or the topic where one is created on the way. A topic that was
+# asked for is TOPIC_AUTHORIZATION_FAILED without them, whether it exists or not; in a list of all topics it is left
+# out. Ids are no secret: one that exists is TOPIC_AUTHORIZATION_FAILED, with the id and no name.
+
+_DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+_DESCRIBE, _CREATE, _TOPIC = Operation.DESCRIBE, Operation.CREATE, Resource.TOPIC
+_Visible = frozenset[str] | None
+"""The topics that a client may see; None for all that it asks about."""
+
+
 @handles(
     MetadataRequest,
-    access=ByItem(
-        (Operation.DESCRIBE, Resource.TOPIC),
-        (Operation.CREATE, Resource.CLUSTER),
-        (Operation.CREATE, Resource.TOPIC),
-        guard="guarded_metadata",
-    ),
+    access=ByItem((_DESCRIBE, _TOPIC), (_CREATE, Resource.CLUSTER), (_CREATE, _TOPIC)),
 )
 def metadata(ctx: RequestContext, request: MetadataRequest) -> Answer | Coroutine[Any, Any, Answer]:
     """Nodes, controller and topics; creates missing topics where client and broker allow it.
 
     The encoded answer is kept until topics, leaders or nodes change: clients of large clusters ask for the same again
-    and again. Other clients are served while many topics are described.
+    and again. It serves those who may see all of it. Other clients are served while many topics are described.
     """
     asked = request.topics
     version = ctx.api_version
     nodes = nodes_seen(ctx)
     image = ctx.services.image
+    visible = None if ctx.authorizer is None else _visible(ctx, request)
     cached = ctx.services.answers.of("Metadata", image.topics_version)
     key = (
         version,
@@ -100,26 +102,26 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> Answer | Coroutin
         request.include_cluster_authorized_operations,
         nodes,
     )
-    encoded = cached.get(key)
+    encoded = cached.get(key) if visible is None else None
     if encoded is not None:
         return cast(EncodedBody, encoded)
-    if asked is None or asks_for_all(request, version):
-        if len(image.topics) > _AT_ONCE:
-            return _of_many(ctx, request, nodes, key)
+    if asked is None or _asks_for_all(request, version):
+        shown = [topic for topic in image.topics.values() if visible is None or topic.name in visible]
+        if len(shown) > _AT_ONCE:
+            return _of_many(ctx, request, nodes, shown, key if visible is None else None)
         live = live_nodes(ctx)
-        topics = [topic_answer(ctx, topic, request, live) for topic in image.topics.values()]
+        topics = [topic_answer(ctx, topic, request, live) for topic in shown]
     else:
-        if _is_ahead_of(request, version):
-            return _refused(request, ErrorCode.INVALID_REQUEST)
+        refusal = _refusal(request, version)
+        if refusal is not None:
+            return _refused(request, refusal)
         by_id = {t.topic_id: None for t in asked if t.topic_id != ZERO_UUID}
         if by_id:
-            topics = topics_by_id(ctx, request, list(by_id))
-        elif _is_nameless(request):
-            return _refused(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            topics = _topics_by_id(ctx, request, by_id, visible)
         else:
-            topics = topics_by_name(ctx, request, list({cast(str, t.name): None for t in asked}))
-    response = _whole(ctx, request, nodes, topics)
-    if any(topic.error_code != ErrorCode.NONE for topic in topics):
+            topics = _topics_by_name(ctx, request, {cast(str, t.name): None for t in asked}, visible)
+    response = _response_of(ctx, request, nodes, topics)
+    if visible is not None or any(topic.error_code != ErrorCode.NONE for topic in topics):
         # A missing topic may be created by the next request for it.
         return response
     encoded = EncodedBody(codec(MetadataResponse, version).encode(response))
@@ -128,63 +130,60 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> Answer | Coroutin
     return encoded
 
 
-def _whole(
-    ctx: RequestContext, request: MetadataRequest, nodes: Iterable[NodeSeen], topics: list[MetadataResponseTopic]
-) -> MetadataResponse:
-    response = response_of(ctx, nodes, topics)
-    if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS
-    return response
+def _visible(ctx: RequestContext, request: MetadataRequest) -> _Visible:
+    """What a client may see, or None where the answer is the same as for one that may see everything."""
+    image, asked = ctx.services.image, request.topics or ()
+    everything = _asks_for_all(request, ctx.api_version)
+    if not everything and _refusal(request, ctx.api_version) is not None:
+        return None
+    names: Collection[str] = image.topics
+    if not everything:
+        ids = [t.topic_id for t in asked if t.topic_id != ZERO_UUID]
+        known = [image.topics_by_id[topic_id].name for topic_id in ids if topic_id in image.topics_by_id]
+        names = dict.fromkeys(known if ids else [cast(str, t.name) for t in asked])
+    visible = ctx.allowed(_DESCRIBE, _TOPIC, names, tell=not everything)
+    with_rights = request.include_topic_authorized_operations or request.include_cluster_authorized_operations
+    return None if len(visible) == len(names) and not with_rights else visible
 
 
 async def _of_many(
-    ctx: RequestContext, request: MetadataRequest, nodes: tuple[NodeSeen, ...], key: Hashable
+    ctx: RequestContext,
+    request: MetadataRequest,
+    nodes: tuple[NodeSeen, ...],
+    shown: list[TopicImage],
+    key: Hashable | None,
 ) -> EncodedBody:
-    """The answer about all of many topics, which is kept unless they change meanwhile."""
+    """The answer about many topics, which is kept under its key unless they change meanwhile."""
     image, kept = ctx.services.image, ctx.services.answers
     version = image.topics_version
     live = live_nodes(ctx)
     topics = []
     left = _AT_ONCE
-    for topic in list(image.topics.values()):
+    for topic in shown:
         topics.append(topic_answer(ctx, topic, request, live))
         left -= 1 + len(topic.partitions)
         if left <= 0:
             await trio.lowlevel.checkpoint()
             left = _AT_ONCE
-    response = _whole(ctx, request, nodes, topics)
+    response = _response_of(ctx, request, nodes, topics)
     encoded = EncodedBody(await in_thread(codec(MetadataResponse, ctx.api_version).encode, response))
-    if image.topics_version == version:
+    if key is not None and image.topics_version == version:
         kept.of("Metadata", version)
         kept.keep("Metadata", key, encoded, len(encoded.body))
     return encoded
 
 
-def asks_for_all(request: MetadataRequest, version: int) -> bool:
-    """Whether all topics are asked for."""
+def _asks_for_all(request: MetadataRequest, version: int) -> bool:
     return request.topics is None or (not request.topics and version < _FIRST_VERSION_WITH_NULL_FOR_ALL)
 
 
-def is_refused(request: MetadataRequest, version: int) -> bool:
-    """Whether a request for some topics is refused as a whole."""
-    return _is_ahead_of(request, version) or _is_nameless(request)
-
-
-def _is_ahead_of(request: MetadataRequest, version: int) -> bool:
-    """Whether it asks by id in a version that has no ids."""
+def _refusal(request: MetadataRequest, version: int) -> ErrorCode | None:
+    """The error of a request for some topics that has ids in a version without them, or a topic without a name."""
     asked = request.topics or ()
-    return version < _FIRST_VERSION_BY_ID and any(t.name is None or t.topic_id != ZERO_UUID for t in asked)
-
-
-def _is_nameless(request: MetadataRequest) -> bool:
-    """Whether it asks by name and one is missing."""
-    asked = request.topics or ()
-    return any(t.name is None for t in asked) and all(t.topic_id == ZERO_UUID for t in asked)
-
-
-def may_create(ctx: RequestContext, request: MetadataRequest) -> bool:
-    """Whether client and broker want missing topics to be created."""
-    return request.allow_auto_topic_creation and ctx.services.config.get_bool("auto.create.topics.enable", ctx.node.id)
+    if version < _FIRST_VERSION_BY_ID and any(t.name is None or t.topic_id != ZERO_UUID for t in asked):
+        return ErrorCode.INVALID_REQUEST
+    nameless = any(t.name is None for t in asked) and all(t.topic_id == ZERO_UUID for t in asked)
+    return ErrorCode.UNKNOWN_SERVER_ERROR if nameless else None
 
 
 def authorized_on_cluster(ctx: RequestContext) -> int:
@@ -202,57 +201,93 @@ def nodes_seen(ctx: RequestContext) -> tuple[NodeSeen, ...]:
     return tuple((node.id, *address, node.rack) for node, address in reachable(ctx, ctx.services.up_nodes()))
 
 
-def response_of(
-    ctx: RequestContext, nodes: Iterable[NodeSeen], topics: list[MetadataResponseTopic]
+def _response_of(
+    ctx: RequestContext, request: MetadataRequest, nodes: Iterable[NodeSeen], topics: list[MetadataResponseTopic]
 ) -> MetadataResponse:
     """The response with nodes, topics and what is known of the cluster."""
-    return MetadataResponse(
+    if request.include_topic_authorized_operations and ctx.authorizer is not None:
+        topics = [_with_operations(ctx, topic) for topic in topics]
+    response = MetadataResponse(
         brokers=[MetadataResponseBroker(*node) for node in nodes],
         cluster_id=ctx.services.cluster_id,
         controller_id=told_controller(ctx),
         topics=topics,
     )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = authorized_on_cluster(ctx)
+    return response
 
 
-def topics_by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]) -> list[MetadataResponseTopic]:
+def _with_operations(ctx: RequestContext, topic: MetadataResponseTopic) -> MetadataResponseTopic:
+    """A copy, as parts of answers are kept; of a topic that is not shown nothing is told."""
+    if topic.name is None or topic.error_code == _DENIED:
+        return topic
+    return topic.replace(topic_authorized_operations=ctx.operations(_TOPIC, topic.name))
+
+
+def _topics_by_id(
+    ctx: RequestContext, request: MetadataRequest, ids: Iterable[bytes], visible: _Visible
+) -> list[MetadataResponseTopic]:
     known = ctx.services.image.topics_by_id
-    unknown = [
-        MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in ids if topic_id not in known
-    ]
-    found = [known[topic_id] for topic_id in ids if topic_id in known]
     live = live_nodes(ctx)
-    return unknown + [topic_answer(ctx, topic, request, live) for topic in found]
+    unknown: list[MetadataResponseTopic] = []
+    shown: list[MetadataResponseTopic] = []
+    denied: list[MetadataResponseTopic] = []
+    for topic_id in ids:
+        topic = known.get(topic_id)
+        if topic is None:
+            unknown.append(MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id))
+        elif visible is None or topic.name in visible:
+            shown.append(topic_answer(ctx, topic, request, live))
+        else:
+            denied.append(MetadataResponseTopic(_DENIED, None, topic_id))
+    return unknown + shown + denied
 
 
-def topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> list[MetadataResponseTopic]:
+def _topics_by_name(
+    ctx: RequestContext, request: MetadataRequest, names: Iterable[str], visible: _Visible
+) -> list[MetadataResponseTopic]:
+    """Topics that exist come first, then those that do not, then what the client may not create, or see."""
     topics = ctx.services.image.topics
-    found: list[MetadataResponseTopic] = []
-    missing: list[MetadataResponseTopic] = []
-    wanted: list[str] = []
     live = live_nodes(ctx)
-    creates = may_create(ctx, request)
-    early = ctx.release.tells_leader_not_available
-    code_when_created = ErrorCode.LEADER_NOT_AVAILABLE if early else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    found: list[MetadataResponseTopic] = []
+    absent: list[str] = []
+    hidden: list[MetadataResponseTopic] = []
     for name in names:
         topic = topics.get(name)
-        if topic is not None:
+        if visible is not None and name not in visible:
+            hidden.append(MetadataResponseTopic(_DENIED, name))
+        elif topic is not None:
             found.append(topic_answer(ctx, topic, request, live))
         else:
-            code = _code_of_missing(name)
-            created = creates and code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if created:
-                wanted.append(name)
-            missing.append(
-                MetadataResponseTopic(
-                    code_when_created if created else code,
-                    name,
-                    is_internal=name in INTERNAL_TOPICS,
-                    topic_authorized_operations=_topic_operations(request),
-                )
-            )
+            absent.append(name)
+    if not absent:
+        return found + hidden
+    creates = request.allow_auto_topic_creation and ctx.services.config.get_bool(
+        "auto.create.topics.enable", ctx.node.id
+    )
+    creatable = frozenset(absent)
+    if creates and not ctx.allows(_CREATE, Resource.CLUSTER, CLUSTER_NAME, tell=False):
+        creatable = ctx.allowed(_CREATE, _TOPIC, absent)
+    early = ctx.release.tells_leader_not_available
+    code_when_created = ErrorCode.LEADER_NOT_AVAILABLE if early else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    missing: list[MetadataResponseTopic] = []
+    uncreatable: list[MetadataResponseTopic] = []
+    wanted: list[str] = []
+    for name in absent:
+        code, operations = _code_of_missing(name), _topic_operations(request)
+        if name not in creatable:
+            code, operations = _DENIED, NOT_ASKED
+        elif creates and code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            wanted.append(name)
+            code = code_when_created
+        row = MetadataResponseTopic(
+            code, name, is_internal=name in INTERNAL_TOPICS, topic_authorized_operations=operations
+        )
+        (missing if name in creatable else uncreatable).append(row)
     if wanted:
         _create_missing(ctx, wanted)
-    return found + missing
+    return found + missing + uncreatable + hidden
 
 
 def _code_of_missing(name: str) -> ErrorCode:
@@ -292,7 +327,8 @@ def _created(ctx: RequestContext, new: list[NewTopic]) -> list[CreatedTopic | Ka
 
 
 def _topic_operations(request: MetadataRequest) -> int:
-    return ALL_TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+    """Those that are asked for, without an authorizer: see `_with_operations`."""
+    return all_operations(_TOPIC) if request.include_topic_authorized_operations else NOT_ASKED
 
 
 def live_nodes(ctx: RequestContext) -> tuple[int, ...]:
@@ -428,96 +464,4 @@ def _describe(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> D
             for index, partition in enumerate(topic.partitions[first:end], first)
         ],
         topic_authorized_operations=ctx.operations(Resource.TOPIC, topic.name),
-    )
-
-
-# -- Rights of Metadata: DESCRIBE on each topic, CREATE on the cluster or the topic where one is created on the way.
-#
-# A topic that was asked for is TOPIC_AUTHORIZATION_FAILED without them, whether it exists or not; in a list of all
-# topics it is left out. Ids are no secret: one that exists is TOPIC_AUTHORIZATION_FAILED, with the id and no name.
-
-_DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-_DESCRIBE, _CREATE, _TOPIC = Operation.DESCRIBE, Operation.CREATE, Resource.TOPIC
-_CLUSTER_OPERATIONS_IN = range(8, 11)
-
-
-def guarded_metadata(ctx: RequestContext, request: MetadataRequest) -> Answer | Coroutine[Any, Any, Answer]:
-    """The part of the answer that the client may see. Where that is everything asked for, the plain handler's kept
-    answers serve.
-    """
-    everything = asks_for_all(request, ctx.api_version)
-    if not everything and is_refused(request, ctx.api_version):
-        return metadata(ctx, request)
-    wants_bits = request.include_topic_authorized_operations or request.include_cluster_authorized_operations
-    if everything:
-        topics = ctx.services.image.topics
-        visible = ctx.allowed(_DESCRIBE, _TOPIC, topics, tell=False)
-        if len(visible) == len(topics) and not wants_bits:
-            return metadata(ctx, request)
-        live = live_nodes(ctx)
-        shown = [topic_answer(ctx, topic, request, live) for topic in topics.values() if topic.name in visible]
-        return _response(ctx, request, [], shown, [])
-    ids = list({t.topic_id: None for t in request.topics or () if t.topic_id != ZERO_UUID})
-    if ids:
-        return _by_id(ctx, request, ids)
-    return _by_name(ctx, request, list({cast(str, t.name): None for t in request.topics or ()}), wants_bits)
-
-
-def _by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]) -> MetadataResponse:
-    known = ctx.services.image.topics_by_id
-    names = {topic_id: known[topic_id].name for topic_id in ids if topic_id in known}
-    allowed = ctx.allowed(_DESCRIBE, _TOPIC, names.values())
-    unknown = topics_by_id(ctx, request, [topic_id for topic_id in ids if topic_id not in known])
-    shown = topics_by_id(ctx, request, [topic_id for topic_id, name in names.items() if name in allowed])
-    denied = [MetadataResponseTopic(_DENIED, None, topic_id) for topic_id, name in names.items() if name not in allowed]
-    return _response(ctx, request, unknown, shown, denied)
-
-
-def _by_name(
-    ctx: RequestContext, request: MetadataRequest, names: list[str], wants_bits: bool
-) -> Answer | Coroutine[Any, Any, Answer]:
-    allowed = ctx.allowed(_DESCRIBE, _TOPIC, names)
-    uncreatable = _uncreatable(ctx, request, [name for name in names if name in allowed])
-    if len(allowed) == len(names) and not uncreatable and not wants_bits:
-        return metadata(ctx, request)
-    shown = topics_by_name(ctx, request, [name for name in names if name in allowed and name not in uncreatable])
-    denied = [
-        MetadataResponseTopic(_DENIED, name, is_internal=name in INTERNAL_TOPICS)
-        for name in names
-        if name in uncreatable
-    ]
-    denied += [MetadataResponseTopic(_DENIED, name) for name in names if name not in allowed]
-    return _response(ctx, request, [], shown, denied)
-
-
-def _uncreatable(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> frozenset[str]:
-    """The missing topics that would be created if the client might."""
-    if not may_create(ctx, request):
-        return frozenset()
-    missing = [name for name in names if name not in ctx.services.image.topics]
-    if not missing or ctx.allows(_CREATE, Resource.CLUSTER, CLUSTER_NAME, tell=False):
-        return frozenset()
-    return frozenset(missing) - ctx.allowed(_CREATE, _TOPIC, missing)
-
-
-def _response(
-    ctx: RequestContext,
-    request: MetadataRequest,
-    unknown: Iterable[MetadataResponseTopic],
-    shown: Iterable[MetadataResponseTopic],
-    denied: Iterable[MetadataResponseTopic],
-) -> MetadataResponse:
-    if request.include_topic_authorized_operations:
-        shown = [_with_operations(ctx, topic) for topic in shown]
-    response = response_of(ctx, nodes_seen(ctx), [*unknown, *shown, *denied])
-    if request.include_cluster_authorized_operations and ctx.api_version in _CLUSTER_OPERATIONS_IN:
-        response.cluster_authorized_operations = authorized_on_cluster(ctx)
-    return response
-
-
-def _with_operations(ctx: RequestContext, topic: MetadataResponseTopic) -> MetadataResponseTopic:
-    """A copy: the plain handler keeps its answers."""
-    name = cast(str, topic.name)
-    return MetadataResponseTopic(
-        topic.error_code, name, topic.topic_id, topic.is_internal, topic.partitions, ctx.operations(_TOPIC, name)
     )
