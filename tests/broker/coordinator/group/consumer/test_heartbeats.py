@@ -199,6 +199,55 @@ def test_a_heartbeat_without_news_writes_nothing_and_keeps_the_session() -> None
     assert driver.group.is_empty
 
 
+@pytest.mark.parametrize(
+    ("said", "changed"),
+    [
+        ({"rack_id": "r"}, {"rack_id": "r"}),
+        ({"server_assignor": "range"}, {"server_assignor": "range"}),
+        ({"rebalance_timeout_ms": 7}, {"rebalance_timeout_ms": 7}),
+        ({"topics": ("u",)}, {"topics": ("u",)}),
+        ({"regex": "u.*"}, {"regex": "u.*"}),
+        ({"client_id": "other"}, {"client_id": "other"}),
+        ({"topics": ("t",)}, {}),
+        ({"rebalance_timeout_ms": 30_000}, {}),
+    ],
+)
+def test_each_news_of_a_heartbeat_is_stored(said: dict[str, Any], changed: dict[str, Any]) -> None:
+    driver = ConsumerDriver(STABLE)
+    driver.join("a")
+    driver.beat("a", 2, owned=owned(driver, t=[0, 1, 2, 3]))
+    before, end = driver.group.members["a"], driver.journal.end_offset
+    driver.beat("a", 2, **said)
+    after = driver.group.members["a"]
+    assert (driver.journal.end_offset > end) is bool(changed)
+    for field in ("rack_id", "server_assignor", "rebalance_timeout_ms", "topics", "regex", "client_id", "client_host"):
+        assert getattr(after, field) == changed.get(field, getattr(before, field)), field
+    assert hard_state(driver.rebuilt()) == hard_state(driver.group)
+
+
+@pytest.mark.parametrize(
+    ("said", "answered"),
+    [
+        ({}, False),
+        ({"rebalance_timeout_ms": 30_000, "topics": ("t",)}, False),
+        ({"topics": ("t",), "owned": True}, False),
+        ({"rebalance_timeout_ms": 30_000, "owned": True}, False),
+        ({"rebalance_timeout_ms": 30_000, "topics": ("t",), "owned": True}, True),
+        ({"rebalance_timeout_ms": 30_000, "regex": "t", "owned": True}, True),
+    ],
+)
+def test_a_member_that_says_everything_is_told_its_assignment_again(said: dict[str, Any], answered: bool) -> None:
+    driver = ConsumerDriver(STABLE)
+    driver.join("a")
+    if "regex" in said:
+        driver.beat("a", 2, topics=(), regex="t")
+        driver.beat("a", driver.group.members["a"].epoch)
+    everything = owned(driver, t=[0, 1, 2, 3])
+    told = {**said, "owned": everything} if "owned" in said else said
+    reply = driver.beat("a", driver.group.members["a"].epoch, **told)
+    assert (reply.assignment is not None) is answered
+
+
 def test_a_heartbeat_without_news_meets_what_has_changed_meanwhile() -> None:
     driver = ConsumerDriver(STABLE)
     driver.join("a")
