@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -48,16 +49,20 @@ CONFIG = BrokerConfig(
 )
 
 
+NEWEST = BrokerConfig({"share.coordinator.snapshot.update.records.per.snapshot": "3"})
+
+
 class Driver:
     """A machine and its log."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: BrokerConfig = CONFIG) -> None:
+        self.config = config
         self.partitions = {TOPIC: 2}
         self.log: list[LogRecord] = []
         self.machine = self.fresh()
 
     def fresh(self) -> ShareStateMachine:
-        return ShareStateMachine(CONFIG, lambda topic_id: self.partitions.get(topic_id, 0))
+        return ShareStateMachine(self.config, lambda topic_id: self.partitions.get(topic_id, 0))
 
     def ask(self, command: Command[Any], now_ms: int = 1_000) -> Outcome[Any]:
         outcome = self.machine.decide(command, now_ms)
@@ -117,6 +122,141 @@ def test_share_state_load_gives_what_was_there(commands: list[Command[Any]]) -> 
         assert loaded._stored.highest_leader_epoch(key) == driver.machine._stored.highest_leader_epoch(key)
         assert loaded._stored.highest_state_epoch(key) == driver.machine._stored.highest_state_epoch(key)
     assert driver.loaded(pruned).states == driver.machine.states
+
+
+_UNHOSTED = "This server does not host this topic-partition."
+_NEGATIVE = "The partition id cannot be a negative number."
+A, NOWHERE, WRONG = KEYS[0], ShareKey("g", TOPIC, 2), ShareKey("g", TOPIC, -1)
+
+
+def stores(
+    key: ShareKey,
+    state_epoch: int,
+    leader_epoch: int,
+    start: int = 0,
+    count: int = 1,
+    batches: Sequence[StateBatch] = (StateBatch(6, 7, 2, 1),),
+) -> c.WriteState:
+    return c.WriteState(
+        key,
+        state_epoch=state_epoch,
+        leader_epoch=leader_epoch,
+        start_offset=start,
+        delivery_complete_count=count,
+        batches=list(batches),
+    )
+
+
+def told(driver: Driver, command: Command[Any]) -> tuple[str, str | None]:
+    """The error of a request."""
+    with pytest.raises(KafkaError) as refused:
+        driver.ask(command)
+    return refused.value.code.name, refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "text"),
+    [
+        (c.InitializeState(WRONG, 4, 0), "INVALID_REQUEST", _NEGATIVE),
+        (c.InitializeState(A, -1, 0), "INVALID_REQUEST", "The state epoch cannot be a negative number."),
+        (c.InitializeState(A, 3, 0), "FENCED_STATE_EPOCH", None),
+        (
+            c.InitializeState(NOWHERE, 4, 0),
+            "UNKNOWN_TOPIC_OR_PARTITION",
+            _UNHOSTED,
+        ),
+        (c.ReadState(WRONG, 5), "INVALID_REQUEST", _NEGATIVE),
+        (c.ReadState(A, -1), "INVALID_REQUEST", "The leader epoch cannot be a negative number."),
+        (c.ReadState(NOWHERE, 5), "INVALID_REQUEST", "Read operation on uninitialized share partition not allowed."),
+        (c.ReadState(A, 4), "FENCED_LEADER_EPOCH", None),
+        (stores(WRONG, 4, 5), "INVALID_REQUEST", _NEGATIVE),
+        (stores(A, 4, -1), "INVALID_REQUEST", "The leader epoch cannot be a negative number."),
+        (stores(A, -1, 5), "INVALID_REQUEST", "The state epoch cannot be a negative number."),
+        (stores(NOWHERE, 4, 5), "INVALID_REQUEST", "Write operation on uninitialized share partition not allowed."),
+        (stores(A, 3, 4), "FENCED_LEADER_EPOCH", None),
+        (stores(A, 3, 5), "FENCED_STATE_EPOCH", None),
+        (c.DeleteState(WRONG), "INVALID_REQUEST", _NEGATIVE),
+        (c.DeleteState(NOWHERE), "UNKNOWN_TOPIC_OR_PARTITION", _UNHOSTED),
+        (c.ReadSummary(WRONG), "INVALID_REQUEST", _NEGATIVE),
+        (c.ReadSummary(NOWHERE), "UNKNOWN_TOPIC_OR_PARTITION", _UNHOSTED),
+    ],
+)
+def test_requests_about_share_states_are_checked_in_kafkas_order(
+    command: Command[Any], code: str, text: str | None
+) -> None:
+    driver = Driver(NEWEST)
+    driver.ask(c.InitializeState(A, 4, 0))
+    driver.ask(c.ReadState(A, 5))
+    before, end = dict(driver.machine.states), len(driver.log)
+    error = told(driver, command)
+    assert error[0] == code
+    assert text is None or error[1] == text
+    assert (driver.machine.states, len(driver.log)) == (before, end)
+
+
+def test_epochs_that_are_as_new_are_taken() -> None:
+    driver = Driver(NEWEST)
+    driver.ask(c.InitializeState(A, 4, 0))
+    driver.ask(c.ReadState(A, 5))
+    driver.ask(stores(A, 4, 5))
+    driver.ask(stores(A, 5, 6))
+    driver.ask(c.InitializeState(A, 4, 0))
+    driver.partitions = {TOPIC: 0}
+    assert told(driver, stores(A, 4, 5))[0] == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert told(driver, c.ReadState(A, 5))[0] == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_the_first_read_of_a_leader_stores_its_epoch() -> None:
+    driver = Driver(NEWEST)
+    driver.ask(c.InitializeState(A, 4, 7))
+    lengths = []
+    for leader_epoch in (0, 2, 2, 3):
+        reply = driver.ask(c.ReadState(A, leader_epoch)).reply
+        assert (reply.state_epoch, reply.start_offset, list(reply.batches)) == (4, 7, [])
+        lengths.append(len(driver.log))
+    assert lengths == [1, 2, 2, 3]
+    assert driver.loaded().states[A].leader_epoch == 3
+
+
+def test_a_summary_tells_where_a_share_partition_is() -> None:
+    driver = Driver(NEWEST)
+    assert driver.ask(c.ReadSummary(A)).reply == c.StateSummary(0, 0, -1, -1)
+    driver.ask(c.InitializeState(A, 4, -1))
+    assert driver.ask(c.ReadSummary(A)).reply == c.StateSummary(4, 0, -1, -1)
+    driver.ask(c.InitializeState(A, 5, 3))
+    driver.ask(c.ReadState(A, 2))
+    driver.ask(stores(A, 5, 2, start=6))
+    assert driver.ask(c.ReadSummary(A)).reply == c.StateSummary(5, 2, 6, 1)
+    assert driver.machine.states[A].snapshot_epoch == 1
+    end = len(driver.log)
+    driver.ask(c.DeleteState(KEYS[1]))
+    assert len(driver.log) == end
+    driver.ask(c.DeleteState(A))
+    assert driver.ask(c.ReadSummary(A)).reply == c.StateSummary(0, 0, -1, -1)
+
+
+def test_an_update_never_moves_the_start_back() -> None:
+    driver = Driver(NEWEST)
+    driver.ask(c.InitializeState(A, 4, 5))
+    driver.ask(stores(A, 4, 0, 9, 2))
+    for start, count, known in ((-1, -1, (9, 2)), (4, -1, (9, 2)), (4, 3, (9, 3)), (12, -1, (12, -1))):
+        driver.ask(stores(A, 4, 0, start, count, []))
+        state = driver.machine.states[A]
+        assert (state.start_offset, state.delivery_complete_count) == known
+    assert driver.loaded().states == driver.machine.states
+
+
+def test_idle_share_partitions_wait_for_one_that_was_never_idle() -> None:
+    driver = Driver()
+    for key, now_ms in ((KEYS[0], 1_000), (KEYS[1], 3_000)):
+        driver.ask(c.InitializeState(key, 0, 0), now_ms)
+    assert [decode_key(record.key) for record in driver.ask(c.SnapshotIdle(), 6_000).records] == [KEYS[0]]
+    assert [decode_key(record.key) for record in driver.ask(c.SnapshotIdle(), 8_000).records] == [KEYS[1]]
+    driver.ask(c.InitializeState(KEYS[2], 0, 0), 9_000)
+    found = driver.ask(c.SnapshotIdle(), 20_000)
+    assert {decode_key(record.key) for record in found.records} == set(KEYS)
+    assert {state.write_ms for state in driver.machine.states.values()} == {20_000}
+    assert not found.atomic
 
 
 def test_a_snapshot_after_so_many_updates() -> None:

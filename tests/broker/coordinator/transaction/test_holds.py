@@ -118,3 +118,38 @@ def test_points_of_topics_with_dashes_and_digits() -> None:
     assert book.stops("t", marker_point(("a-b-1", 0)))
     assert hold.reached
     assert book.active() == [hold]
+
+
+def test_holds_of_an_earlier_time_come_back() -> None:
+    book = HoldBook()
+    kept, reached = book.hold("t", "PrepareCommit"), book.hold("u", "PrepareAbort")
+    book.stops("u", "PrepareAbort")
+    copies = book.copied()
+    book.stops("t", "PrepareCommit")
+    later = book.hold("v", "PrepareCommit")
+    reached.release()
+    book.go_on_with(copies)
+    assert book.active() == [kept, reached]
+    assert (kept.reached, reached.reached, later in book.active()) == (False, True, False)
+    other = HoldBook()
+    other.go_on_with(copies)
+    assert [(each.transactional_id, each.at, each.reached) for each in other.active()] == [
+        ("t", "PrepareCommit", False),
+        ("u", "PrepareAbort", True),
+    ]
+    assert not set(other.active()) & {kept, reached}
+    assert (other.any, HoldBook().any) == (True, False)
+
+
+def test_who_is_released_is_told_if_it_was_held() -> None:
+    told: list[str] = []
+    book = HoldBook(told.append)
+    never = book.hold("t", "PrepareCommit")
+    never.release()
+    assert told == []
+    for _ in range(2):
+        book.hold("u", "PrepareCommit")
+    assert book.stops("u", "PrepareCommit")
+    for hold in book.active():
+        hold.release()
+    assert told == ["u"]
