@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
+from odradek.protocol.long_work import MOST_EFFORT, LongWork
 from odradek.protocol.record_batch import Codec, Record, TimestampType, build_batch, iter_batches
-from odradek.storage.segment_lookup import aborted_between
+from odradek.storage.partition_log import PartitionLog
+from odradek.storage.segment_lookup import LargeLook, Looks, TimestampOffset, aborted_between
 from odradek.storage.trimming import apply_retention
 from tests.fakes.examples import examples
 from tests.storage.logs import NOW, end, make_log, put
@@ -63,6 +66,74 @@ def test_the_largest_timestamp_where_no_record_has_one() -> None:
     log = make_log()
     put(log, at=-1, now_ms=NOW)
     assert log.max_timestamp_offset() == (-1, 0, 0)
+
+
+# -- Look-ups that would stop other clients.
+
+
+def large(*times: int, codec: Codec = Codec.NONE) -> bytes:
+    """A batch that is long work: behind a large record there are small ones with these times."""
+    rows = [Record(0, NOW, None, bytes(MOST_EFFORT << 6))]
+    return build_batch([*rows, *(Record(0, NOW + time, None, None) for time in times)], codec=codec)
+
+
+def found(log: PartitionLog, looks: Looks, timestamp: int) -> tuple[int, TimestampOffset | None]:
+    """What a look-up finds, and how many large batches it had to leave to others before."""
+    times = 0
+    while True:
+        try:
+            return times, log.offset_for_timestamp(timestamp, looks)
+        except LargeLook as look:
+            look.found(look.run(LongWork()))
+            times += 1
+
+
+def test_large_batches_are_looked_into_elsewhere_and_once() -> None:
+    log = make_log(max_message_bytes=1 << 22)
+    log.append(large(5, 9), now_ms=NOW)
+    put(log, at=NOW + 20)
+    looks = Looks()
+    assert found(log, looks, NOW + 6) == (1, (NOW + 9, 2, 0))
+    assert found(log, looks, NOW + 6) == (0, (NOW + 9, 2, 0))
+    assert found(log, looks, NOW + 5) == (1, (NOW + 5, 1, 0))
+    assert found(log, looks, NOW + 10) == (0, (NOW + 20, 3, 0))
+    assert log.offset_for_timestamp(NOW + 6) == (NOW + 9, 2, 0)
+    with pytest.raises(LargeLook) as large_look:
+        log.offset_for_timestamp(NOW + 6, Looks())
+    assert large_look.value.base_offset == 0
+
+
+def test_a_request_looks_into_so_many_small_batches_itself() -> None:
+    log = make_log()
+    batch = build_batch([Record(0, NOW + 9 * (number % 2), None, None) for number in range(MOST_EFFORT // 3)])
+    log.append(batch, now_ms=NOW)
+    looks = Looks()
+    asked = [found(log, looks, NOW + time)[0] for time in range(1, 5)]
+    assert asked[0] == 0
+    assert sum(asked) >= 1
+
+
+def test_records_that_cannot_be_read_elsewhere_are_the_requests_error() -> None:
+    log = make_log(max_message_bytes=1 << 22)
+    log.append(large(5, codec=Codec.GZIP), now_ms=NOW)
+    looks = Looks()
+    with pytest.raises(LargeLook) as look:
+        log.offset_for_timestamp(NOW + 1, looks)
+    look.value.found(CorruptDataError("torn"))
+    with pytest.raises(KafkaError, match="torn") as error:
+        log.offset_for_timestamp(NOW + 1, looks)
+    assert error.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert error.value.__class__ is KafkaError
+
+
+def test_the_largest_timestamp_of_a_large_batch_is_looked_for_elsewhere() -> None:
+    log = make_log(max_message_bytes=1 << 22)
+    log.append(large(7, 3), now_ms=NOW)
+    looks = Looks()
+    with pytest.raises(LargeLook) as look:
+        log.max_timestamp_offset(looks)
+    look.value.found(look.value.run(LongWork()))
+    assert log.max_timestamp_offset(looks) == (NOW + 7, 1, 0)
 
 
 steps = st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["data", "commit", "abort", "plain"])), max_size=60)

@@ -20,7 +20,12 @@ from odradek.protocol.record_batch import Codec, Record, TimestampType, assemble
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
-from odradek.storage.validation import RecordsRefused, RecordValidationError, validate_client_batch
+from odradek.storage.validation import (
+    RecordsRefused,
+    RecordValidationError,
+    validate_client_batch,
+    validate_copied_batches,
+)
 from tests.fakes.examples import examples
 from tests.storage.logs import NOW, batches, make_log, put
 
@@ -116,6 +121,105 @@ def test_max_message_bytes_counts_the_batch_as_sent_and_as_stored() -> None:
     with pytest.raises(RecordsRefused) as caught:
         make_log(max_message_bytes=len(packed), compression_type=Codec.NONE).append(packed, now_ms=NOW)
     assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_max_decompressed_message_bytes_counts_the_records(codec: Codec) -> None:
+    data = big_batch(100, codec=codec)
+    size = len(read_batch(data).body())
+    assert make_log(max_decompressed_message_bytes=size).append(data, now_ms=NOW).last_offset == 99
+    if codec is Codec.NONE:
+        config: dict[str, Any] = {"compression_type": Codec.GZIP}
+    else:
+        config = {}
+    text = f"The batch for t-0 has more than {size - 1} bytes decompressed, which the topic does not take"
+    with pytest.raises(RecordsRefused, match=text) as caught:
+        make_log(max_decompressed_message_bytes=size - 1, **config).append(data, now_ms=NOW)
+    assert caught.value.code is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "refused"),
+    [(NOW - 100, False), (NOW - 101, True), (NOW + 50, False), (NOW + 51, True), (-1, False), (-2, True)],
+)
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@pytest.mark.parametrize("count", [1, 40])
+def test_timestamps_may_be_so_old_and_so_new(timestamp: int, refused: bool, codec: Codec, count: int) -> None:
+    config = LogConfig(message_timestamp_before_max_ms=100, message_timestamp_after_max_ms=50)
+    batch = build_batch([Record(0, timestamp, b"k", b"v")] * count, codec=codec)
+    assert code_of(batch, config) == (ErrorCode.INVALID_TIMESTAMP if refused else 0)
+
+
+def test_records_without_keys_are_for_logs_that_are_not_compacted() -> None:
+    log = make_log(cleanup=["compact"])
+    rows = [Record(0, NOW, key, b"v") for key in (b"k", None, b"", None, None, None)]
+    with pytest.raises(RecordValidationError) as caught:
+        log.append(build_batch(rows), now_ms=NOW)
+    assert [index for index, _ in caught.value.record_errors] == [1, 3, 4, 5]
+    assert caught.value.code is ErrorCode.INVALID_RECORD
+    assert (caught.value.message or "").startswith(
+        "One or more records have been rejected due to 4 record errors in total, and only showing the first three "
+        "errors at most: [RecordError(batchIndex=1, "
+    )
+    assert "batchIndex=5" not in (caught.value.message or "")
+    assert make_log().append(build_batch(rows), now_ms=NOW).last_offset == 5
+
+
+def test_copied_batches_are_whole_undamaged_and_in_order() -> None:
+    one, other = (build_batch([Record(0, NOW, b"k", b"v")], base_offset=offset) for offset in (3, 7))
+    assert [batch.base_offset for batch in validate_copied_batches(one + other, 3, "t-0")] == [3, 7]
+    assert [batch.base_offset for batch in validate_copied_batches(one + other, 0, "t-0")] == [3, 7]
+    damaged = bytearray(one)
+    damaged[-1] ^= 1
+    for data, end, why in (
+        (b"", 0, "no whole batch to copy into t-0"),
+        (one, 4, "t-0 ends at 4, a copied batch begins at 3"),
+        (one + one, 3, "t-0 ends at 4, a copied batch begins at 3"),
+        (bytes(damaged), 3, "a batch copied into t-0 has a wrong checksum"),
+    ):
+        with pytest.raises((KafkaError, CorruptDataError), match=why):
+            validate_copied_batches(data, end, "t-0")
+
+
+@pytest.mark.parametrize(
+    ("config", "stamped", "codec"),
+    [
+        ({}, NOW - 5, Codec.NONE),
+        ({"message_timestamp_type": TimestampType.LOG_APPEND_TIME}, NOW, Codec.NONE),
+        ({"compression_type": Codec.GZIP}, NOW - 5, Codec.GZIP),
+        ({"compression_type": Codec.NONE}, NOW - 5, Codec.NONE),
+        ({"compression_type": Codec.GZIP, "message_timestamp_type": TimestampType.LOG_APPEND_TIME}, NOW, Codec.GZIP),
+    ],
+)
+def test_the_brokers_own_batches_are_stored_as_the_topic_says(
+    config: dict[str, Any], stamped: int, codec: Codec
+) -> None:
+    log = make_log(**config)
+    own = build_batch([Record(0, NOW - 5, b"k", b"v" * 100)])
+    log.append(own, now_ms=NOW, origin=AppendOrigin.COORDINATOR)
+    (batch,) = batches(log)
+    assert (batch.max_timestamp, batch.codec, batch.is_crc_valid) == (stamped, codec, True)
+    assert [record.timestamp for record in batch.records()] == [stamped]
+    limit = make_log(max_message_bytes=len(own))
+    limit.append(own, now_ms=NOW, origin=AppendOrigin.COORDINATOR)
+    with pytest.raises(RecordsRefused) as caught:
+        make_log(max_message_bytes=len(own) - 1).append(own, now_ms=NOW, origin=AppendOrigin.COORDINATOR)
+    assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_one_partition_of_a_request_has_one_batch_of_the_newest_format() -> None:
+    one = big_batch(1)
+    old = bytearray(one)
+    old[16] = 1
+    for data, why in (
+        (one + one, "A partition of a produce request has more than one batch"),
+        (bytes(old), "Records of message format 1 are not accepted"),
+        (b"", "A produce request must carry a record batch per partition"),
+    ):
+        with pytest.raises(RecordsRefused, match=why) as refused:
+            validate_client_batch(data, LogConfig(), NOW, "t-0")
+        assert refused.value.code is ErrorCode.INVALID_RECORD
+    assert validate_client_batch(one + one[:5], LogConfig(), NOW, "t-0")[0] == one
 
 
 def test_a_batch_larger_than_a_segment_is_refused() -> None:

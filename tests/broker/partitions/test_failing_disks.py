@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.partitions.failing_disks import DiskFault, FailingDisks
+from odradek.broker.nodes.disks import disks_of
+from odradek.broker.partitions.failing_disks import DiskFault
 from odradek.broker.partitions.partition import Partition
 from odradek.storage.backend import StorageError
 from tests.fakes.data_plane import START_MS, DataPlane
@@ -54,13 +55,12 @@ def plane() -> DataPlane:
     plane = DataPlane(nodes=2)
     plane.cluster.create_topic("a", assignments={0: [1, 2]})
     plane.cluster.create_topic("b", assignments={0: [2, 1]})
-    plane.cluster.disks = FailingDisks(plane.cluster.topics)
+    disks_of(plane.cluster)
     return plane
 
 
 def fail(cluster: Cluster, fault: DiskFault) -> DiskFault:
-    assert cluster.disks is not None
-    cluster.disks.add(fault)
+    disks_of(cluster).add(fault)
     return fault
 
 
@@ -82,8 +82,7 @@ def place(plane: DataPlane, topic: str) -> Partition:
 
 
 def test_the_newest_fault_counts_until_it_is_mended(plane: DataPlane) -> None:
-    disks = plane.cluster.disks
-    assert disks is not None
+    disks = disks_of(plane.cluster)
     fail(plane.cluster, DiskFault(1, "write", nothing, topic="a"))
     newest = fail(plane.cluster, DiskFault(1, "full", nothing, topic="a"))
     assert (told(plane, "a"), told(plane, "b"), newest.hits) == ("No space left on device", "", 1)
@@ -109,8 +108,7 @@ def test_a_fault_follows_the_leaders_and_meets_new_topics(plane: DataPlane) -> N
 
 
 def test_a_disk_has_the_replicas_of_its_node(plane: DataPlane) -> None:
-    disks = plane.cluster.disks
-    assert disks is not None
+    disks = disks_of(plane.cluster)
     plane.cluster.create_topic("c", assignments={0: [2]})
     of_all, of_one = DiskFault(1, "full", nothing), DiskFault(1, "full", nothing, topic="b")
     assert [each.topic.name for each in disks.named_by(of_all)] == ["a", "b"]

@@ -6,10 +6,15 @@ import pytest
 
 from odradek.broker.partitions.fetch_sessions import (
     EVICTION_MS,
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
     MAX_EPOCH,
+    NO_SESSION,
     FetchItem,
     FetchSession,
     FetchSessionCache,
+    asked_items,
+    is_session_id,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.fetch import (
@@ -20,6 +25,7 @@ from odradek.protocol.generated.messages.fetch import (
     PartitionData,
 )
 from tests.fakes.data_plane import DataPlane
+from tests.fakes.nodes import set_leader
 
 
 def items(count: int, topic: str = "t") -> list[FetchItem]:
@@ -107,6 +113,47 @@ def test_an_idle_partition_is_one_with_nothing_to_read_or_tell() -> None:
     assert not item.is_idle(1)
 
 
+def test_a_partition_whose_history_is_compared_is_never_idle() -> None:
+    plane = DataPlane()
+    item = FetchItem("t", FetchPartition(0))
+    item.partition = plane.topic("t").partitions[0]
+    item.note_answer(PartitionData(0, 0, 0, 0, 0), 0)
+    assert item.is_idle(1)
+    item.last_fetched_epoch = 0
+    assert not item.is_idle(1)
+    item.last_fetched_epoch = -1
+    set_leader(plane.cluster, "t", 0, 1)
+    assert item.is_idle(1)
+    item.current_leader_epoch = 0
+    assert not item.is_idle(1), "its leader epoch is older"
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_topics_go_by_their_id_or_their_name(by_id: bool) -> None:
+    one, other = bytes(15) + b"\1", bytes(15) + b"\2"
+    asked = [
+        FetchTopic("t", one, [FetchPartition(0, fetch_offset=1), FetchPartition(0, fetch_offset=2)]),
+        FetchTopic("t", other, [FetchPartition(0, fetch_offset=3)]),
+    ]
+    found = {item.topic: item.fetch_offset for item in asked_items(asked, by_id)}
+    assert found == ({one: 2, other: 3} if by_id else {"t": 3})
+    each = FetchSession(7, asked_items(asked, by_id), by_id, 0)
+    each.update(asked[:1], [ForgottenTopic("t", other, [0])])
+    assert {topic: item.fetch_offset for (topic, _), item in each.items.items()} == ({one: 2} if by_id else {})
+
+
+def test_fetch_without_a_session_has_the_id_0_on_the_wire() -> None:
+    assert (NO_SESSION, INITIAL_EPOCH, FINAL_EPOCH) == (0, 0, -1)
+    parts = 0x7FFFFFFF // 8
+    assert [is_session_id(each) for each in (-parts, 1 - parts, 0, 8 * parts - 1, 8 * parts)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
 def test_only_changes_have_to_be_answered() -> None:
     item = items(1)[0]
     assert item.note_answer(PartitionData(0, 0, 10, 10, 0), 0)
@@ -115,6 +162,9 @@ def test_only_changes_have_to_be_answered() -> None:
     assert item.note_answer(PartitionData(0, 0, 11, 11, 0), 0)
     assert item.note_answer(PartitionData(0, 0, 11, 11, 3), 0)
     assert item.note_answer(PartitionData(0, 0, 11, 11, 3, EpochEndOffset(2, 5)), 0)
+    assert item.note_answer(PartitionData(0, 0, 11, 11, 3, EpochEndOffset(0, 5)), 0)
+    assert item.note_answer(PartitionData(0, 0, 11, 11, 3, preferred_read_replica=0), 0)
+    assert not item.note_answer(PartitionData(0, 0, 11, 11, 3), 0)
     assert item.note_answer(PartitionData(0, 1, -1, -1, -1), 0)
     assert item.note_answer(PartitionData(0, 1, -1, -1, -1), 0), "an error is told every time"
     assert item.note_answer(PartitionData(0, 0, 11, 11, -1), 0), "and so is its end"

@@ -14,6 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 from odradek import KafkaBroker
 from odradek.broker.cluster import Cluster
 from odradek.broker.metadata.image import MetadataDelta
+from odradek.broker.partitions.replicas import NOTHING
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
@@ -27,9 +28,10 @@ from odradek.protocol.generated.messages.produce import PartitionProduceData, Pr
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError
+from odradek.storage.broken_log import SYNC, Breakage, break_log, mend_log
 from odradek.storage.memory_backend import MemoryBackend
 from tests.fakes.configs import set_configs
-from tests.fakes.data_plane import DataPlane
+from tests.fakes.data_plane import START_MS, DataPlane
 from tests.fakes.durable import opened
 from tests.fakes.held_file import Disk, held_disk
 from tests.fakes.nodes import set_leader
@@ -99,6 +101,35 @@ def test_a_config_of_a_topic_opens_no_log_of_an_unused_partition() -> None:
     set_configs(cluster, 2, "a", {"retention.ms": "5"})
     assert not partition.opened
     assert partition.log.config.retention_ms == 5
+
+
+def test_a_partition_that_goes_on_with_another_log_is_told() -> None:
+    plane = DataPlane(nodes=2)
+    partition = plane.cluster.create_topic("a", assignments={0: [1, 2]}).partitions[0]
+    told: list[object] = []
+    plane.cluster.topics.on_other_log = told.append
+    set_leader(plane.cluster, "a", 0, 2)
+    partition.track_replicas(plane.cluster.replicator, START_MS)
+    set_leader(plane.cluster, "a", 0, 1)
+    assert told == []
+    partition.track_replicas(plane.cluster.replicator, START_MS).by_node[2].lag = NOTHING
+    partition.append(plane.batch(), now_ms=START_MS)
+    set_leader(plane.cluster, "a", 0, 2)
+    assert told == [partition]
+
+
+def test_closing_tells_of_a_log_that_would_not(tmp_path: Path) -> None:
+    assert Cluster().topics.close()
+    cluster = opened(tmp_path)
+    for name in ("a", "b"):
+        cluster.create_topic(name).partitions[0].append(batch(), now_ms=0)
+    log = cluster.topics.by_name("a").partitions[0].log
+    break_log(log, Breakage(SYNC, lambda: None))
+    other = cluster.topics.by_name("b").partitions[0]
+    clean = cluster.topics.close()
+    assert (clean, other.deleted, repr(cluster.topics.by_name("a"))) == (False, True, "Topic(a, 1 partitions)")
+    mend_log(log)
+    cluster.close_logs()
 
 
 def test_a_topic_that_the_disk_will_not_let_go_is_gone_all_the_same(

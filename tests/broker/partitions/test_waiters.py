@@ -15,6 +15,13 @@ def test_a_waiter_is_woken_when_enough_bytes_have_come() -> None:
     assert waiter.woken
 
 
+def test_more_bytes_than_a_waiter_wants_wake_it() -> None:
+    waiters, waiter = WaiterSet(), Waiter(100)
+    waiters.add(waiter)
+    waiters.appended(150, stable_moved=False)
+    assert waiter.woken
+
+
 def test_a_committed_reader_waits_for_the_stable_offset() -> None:
     waiters, waiter = WaiterSet(), Waiter(1, committed=True)
     waiters.add(waiter)

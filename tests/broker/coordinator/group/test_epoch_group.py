@@ -61,6 +61,7 @@ def test_the_state_of_a_group_with_epochs_follows_its_members() -> None:
     group = Crowd("g")
     assert (group.state_name, group.is_empty) == ("Empty", True)
     group.check_delete()
+    assert not group.is_described
     group.put("m", SmallMember(2))
     assert (group.state_name, group.is_empty) == ("Reconciling", False)
     group.epoch = 2
@@ -164,6 +165,10 @@ class Static(NamedTuple):
     member_id: str
     instance_id: str | None
     epoch: int = 1
+    rebalance_timeout_ms: int = 700
+
+    def is_reconciled_to(self, target_epoch: int) -> bool:
+        return self.epoch == target_epoch
 
 
 def test_an_instance_id_belongs_to_the_member_that_had_it_last() -> None:

@@ -70,6 +70,38 @@ def test_nothing_happens_when_any_of_it_is_refused(
     assert group.partition.start_offset == 20
 
 
+def test_types_count_from_the_first_offset_of_their_batch(group: Group) -> None:
+    say(group, (12, 16, [ACCEPT, RELEASE, RELEASE, REJECT, ACCEPT]))
+    assert [row[:3] for row in group.states()] == [
+        (0, 11, "ACQUIRED"),
+        (12, 12, "ACKNOWLEDGED"),
+        (13, 14, "AVAILABLE"),
+        (15, 15, "ARCHIVED"),
+        (16, 16, "ACKNOWLEDGED"),
+        (17, 19, "ACQUIRED"),
+    ]
+
+
+def test_who_answers_what_it_does_not_hold_is_told_so(group: Group) -> None:
+    say(group, (3, 3, [RELEASE]))
+    other = Group([(0, 9), (10, 19)])
+    other.fetch("a", 10)
+    for answers, member, told in (
+        ((3, 4), "a", "The offset cannot be acknowledged. The offset is not acquired."),
+        ((4, 5), "b", "Member is not the owner of offset"),
+    ):
+        with pytest.raises(KafkaError) as refused:
+            say(group, (*answers, [ACCEPT]), member=member)
+        assert refused.value.message == told
+    with pytest.raises(KafkaError) as refused:
+        say(other, (0, 9, [ACCEPT]), member="b")
+    assert refused.value.message == "Member is not the owner of batch record"
+    say(other, (0, 9, [RELEASE]))
+    with pytest.raises(KafkaError) as refused:
+        say(other, (0, 9, [ACCEPT]))
+    assert refused.value.message == "The batch cannot be acknowledged. The batch is not in the acquired state."
+
+
 def test_nothing_happens_when_it_cannot_be_stored(group: Group) -> None:
     group.coordinator.broken = True
     with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"):

@@ -134,7 +134,7 @@ def post(config: Mapping[str, str] | None = None, **queue: str) -> Put:
     """A cluster with ten records in the topic source, and queues that write to it."""
     plane = DataPlane(topics={"source": 1}, config=config)
     if queue:
-        plane.topic(QUEUE, **queue)
+        plane.topic(QUEUE, 1, **queue)
     cluster = plane.cluster
     over: list[bool] = []
     made: list[tuple[str, Mapping[str, str]]] = []
