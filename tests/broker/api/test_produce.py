@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 import trio
 
 from odradek import KafkaBroker
+from odradek.broker.api.produce import Uncommitted
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.topic_control import NewTopic
 from odradek.broker.coordinator.transaction.verification import Claim, Support
@@ -511,6 +513,34 @@ def test_acks_all_waits_for_a_replica_that_is_kept_behind(three: Trio3) -> None:
         assert three.partition.high_watermark == 0
     answer = receive()
     assert (answer.error_code, answer.base_offset) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "due", "code"),
+    [
+        ({}, False, ErrorCode.NONE),
+        ({}, True, ErrorCode.NONE),
+        ({"high_watermark": 7}, False, None),
+        ({"high_watermark": 7}, True, ErrorCode.REQUEST_TIMED_OUT),
+        ({"under_min_isr": True}, False, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND),
+        ({"under_min_isr": True, "high_watermark": 7}, False, None),
+        ({"leader_epoch": 6}, False, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        ({"leader_epoch": 6, "high_watermark": 7}, True, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        ({"deleted": True}, False, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_a_waiting_producer_is_told_what_becomes_of_its_batch(
+    changed: dict[str, Any], due: bool, code: ErrorCode | None
+) -> None:
+    """A batch that ends at offset 7, appended in epoch 5."""
+    now = {"deleted": False, "leader_id": 2, "leader_epoch": 5, "under_min_isr": False, "high_watermark": 8, **changed}
+    partition: Any = SimpleNamespace(**now, log=SimpleNamespace(high_watermark=now["high_watermark"]))
+    for version, leader in ((9, -1), (10, 2)):
+        answer = PartitionProduceResponse(index=0)
+        assert Uncommitted(partition, 5, 7, answer).settle(version, due) is (code is not None)
+        assert answer.error_code == (code or ErrorCode.NONE)
+        told = leader if code is ErrorCode.NOT_LEADER_OR_FOLLOWER else -1
+        assert answer.current_leader.leader_id == told
 
 
 def test_acks_1_waits_for_nobody(three: Trio3) -> None:
