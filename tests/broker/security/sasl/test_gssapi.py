@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import trio
@@ -179,3 +183,186 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(ConfigError, match=r"odradek\[gssapi\]"):
         mechanism(jaas(Path("/none")))
+
+
+# -- The same conversations with a library that says what the test wants, where there is no Kerberos.
+
+
+class GSSError(Exception):
+    min_code = 0
+
+
+def refused(code: int) -> GSSError:
+    error = GSSError("no  such\nticket")
+    error.min_code = code
+    return error
+
+
+class Context:
+    """A security context that is complete after so many steps, each of which answers with a text."""
+
+    def __init__(
+        self, answers: Sequence[bytes | None], target: str = "kafka/host@HERE", who: str = "alice@HERE"
+    ) -> None:
+        self.left = list(answers)
+        self.target_name, self.initiator_name = target, who
+        self.offered: list[tuple[bytes, bool]] = []
+
+    @property
+    def complete(self) -> bool:
+        return not self.left
+
+    def step(self, token: bytes) -> bytes | None:
+        if token == b"bad":
+            raise refused(-1765328384 + 34)
+        if token == b"worse":
+            raise refused(-1765328384 + 35)
+        return self.left.pop(0)
+
+    def wrap(self, message: bytes, encrypt: bool) -> Any:
+        self.offered.append((message, encrypt))
+        return SimpleNamespace(message=b"wrapped")
+
+    def unwrap(self, token: bytes) -> Any:
+        return SimpleNamespace(message=token)
+
+
+class Library:
+    """The package `gssapi`, of which the keytab has the keys of `kafka/host` alone."""
+
+    exceptions = SimpleNamespace(GSSError=GSSError)
+    NameType = SimpleNamespace(user="user", kerberos_principal="principal")
+    MechType = SimpleNamespace(kerberos="kerberos")
+    realm: str | None = "HERE"
+    context = Context([b""])
+
+    def Name(self, text: str, kind: str) -> Any:  # noqa: N802 (the names of gssapi)
+        def canonicalize(mechanism: str) -> str:
+            if self.realm is None:
+                raise GSSError
+            return f"{text}@{self.realm}"
+
+        return SimpleNamespace(text=text, canonicalize=canonicalize)
+
+    def Credentials(self, *, usage: str, name: Any, mechs: list[str], store: dict[str, str]) -> str:  # noqa: N802
+        if name.text != "kafka/host":
+            raise GSSError("no  keys")
+        return f"{usage} {store['keytab']}"
+
+    def SecurityContext(self, *, creds: str, usage: str) -> Context:  # noqa: N802
+        assert creds.startswith("accept FILE:")
+        assert usage == "accept"
+        return self.context
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Library:
+    made = Library()
+    monkeypatch.setitem(sys.modules, "gssapi", made)  # type: ignore[arg-type]
+    return made
+
+
+@pytest.fixture
+def keytab(tmp_path: Path) -> Path:
+    made = tmp_path / "keys"
+    made.touch()
+    return made
+
+
+def accepting(library: Library, keytab: Path, context: Context) -> GssapiServer:
+    library.context = context
+    server = mechanism(jaas(keytab, "kafka/host"))()
+    assert isinstance(server, GssapiServer)
+    return server
+
+
+OFFER = (b"\x01\x01\x00\x00", False)
+CHOICE = b"\x01\0\0\0"
+
+
+@pytest.mark.parametrize(
+    ("answers", "messages"),
+    [
+        ([b"one"], [(b"ticket", b"one"), (b"", b"wrapped"), (CHOICE, b"")]),
+        ([b"one", b"two"], [(b"ticket", b"one"), (b"more", b"two"), (b"", b"wrapped"), (CHOICE, b"")]),
+        ([b""], [(b"ticket", b"wrapped"), (CHOICE + b"alice", b"")]),
+        ([None], [(b"ticket", b"wrapped"), (CHOICE, b"")]),
+    ],
+)
+def test_gssapi_log_in_accepts_a_ticket_and_offers_no_layer(
+    library: Library, keytab: Path, answers: Sequence[bytes | None], messages: Sequence[tuple[bytes, bytes]]
+) -> None:
+    context = Context(answers)
+    server = accepting(library, keytab, context)
+    for sent, answer in messages:
+        assert not server.complete
+        assert trio.run(server.evaluate_async, sent) == answer
+    assert context.offered == [OFFER]
+    assert (server.complete, server.principal) == (True, Principal("User", "alice"))
+
+
+@pytest.mark.parametrize(
+    ("target", "who", "last", "error"),
+    [
+        ("kafka/host@HERE", "alice@HERE", CHOICE, None),
+        ("KAFKA@host", "alice@HERE", CHOICE, None),
+        ("kafka/host@HERE", "alice@HERE", CHOICE[:3], InvalidCredentials),
+        ("kafka/host@HERE", "alice@HERE", b"\x02\0\0\0", InvalidCredentials),
+        ("other/host@HERE", "alice@HERE", CHOICE, InvalidCredentials),
+        ("kafka/host@HERE", "alice@THERE", CHOICE, MalformedToken),
+    ],
+)
+def test_gssapi_log_in_looks_at_the_layer_the_service_and_the_user(
+    library: Library, keytab: Path, target: str, who: str, last: bytes, error: type[Exception] | None
+) -> None:
+    server = accepting(library, keytab, Context([b""], target, who))
+    server.evaluate(b"ticket")
+    with nullcontext() if error is None else pytest.raises(error):
+        server.evaluate(last)
+    assert server.complete is (error is None)
+
+
+def test_gssapi_log_in_expects_nothing_before_its_offer(library: Library, keytab: Path) -> None:
+    server = accepting(library, keytab, Context([b"one"]))
+    server.evaluate(b"ticket")
+    with pytest.raises(InvalidCredentials, match="expecting no response"):
+        server.evaluate(b"x")
+
+
+@pytest.mark.parametrize(("token", "error"), [(b"bad", MalformedToken), (b"worse", InvalidCredentials)])
+def test_a_ticket_that_may_be_taken_later_closes_the_connection(
+    library: Library, keytab: Path, token: bytes, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match="no such ticket"):
+        accepting(library, keytab, Context([b""])).evaluate(token)
+
+
+@pytest.mark.parametrize("code", [7, 21, 33, 34])
+def test_these_errors_of_kerberos_may_pass(library: Library, keytab: Path, code: int) -> None:
+    context = Context([b""])
+    context.step = Mock(side_effect=refused(code - 1765328384))  # type: ignore[method-assign]
+    with pytest.raises(MalformedToken):
+        accepting(library, keytab, context).evaluate(b"ticket")
+
+
+def test_gssapi_listener_says_what_it_lacks(library: Library, keytab: Path, tmp_path: Path) -> None:
+    options = f'{LOGIN_MODULE} required useKeyTab={{}} keyTab="{keytab}" principal="{{}}";'
+    for text, service, why in (
+        (jaas(keytab, "kafka/host"), "", "No serviceName defined"),
+        (jaas(tmp_path / "none", "kafka/host"), "kafka", "none is not there"),
+        (jaas(keytab, "other/host"), "kafka", "cannot be used for other/host: no keys"),
+        (options.format("false", "kafka/host"), "kafka", "logs in with useKeyTab=true"),
+        (f"{LOGIN_MODULE} required useKeyTab=true principal=x;", "kafka", "logs in with useKeyTab=true"),
+        (f'{LOGIN_MODULE} required useKeyTab=true keyTab="{keytab}";', "kafka", "logs in with useKeyTab=true"),
+    ):
+        with pytest.raises(ConfigError, match=why):
+            mechanism(text, service)
+    mechanism(options.format("TRUE", "kafka/host"))
+
+
+def test_without_a_default_realm_there_is_none(library: Library, keytab: Path) -> None:
+    library.realm = None
+    server = accepting(library, keytab, Context([b""], who="alice@"))
+    server.evaluate(b"ticket")
+    server.evaluate(CHOICE)
+    assert server.principal == Principal("User", "alice")
