@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.controller.machine import Decision, MetadataState
 from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.security.acl import CLUSTER_NAME, Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.broker.security.authorizer import is_network, parse_network

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
-from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.controller.machine import Decision, MetadataState
 from odradek.broker.metadata.image import METADATA_VERSION, BrokerRegistration, Endpoint
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord

@@ -32,7 +32,7 @@ from odradek.broker.config.requirements import (
 )
 from odradek.broker.config.requirements import check_dynamic as check_dynamic_limits
 from odradek.broker.controller.feature_levels import MIN_INSYNC_REPLICAS
-from odradek.broker.controller.state import Decision, MetadataState, each_by_itself
+from odradek.broker.controller.machine import Decision, MetadataState, each_by_itself
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType, check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord

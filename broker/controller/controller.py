@@ -10,15 +10,18 @@ from odradek.broker.config.broker_config import BrokerConfig, ConfigError
 from odradek.broker.controller.feature_levels import KRAFT_VERSION, supported_features
 from odradek.broker.controller.machine import (
     ControllerMachine,
+    Decision,
+    FollowRule,
     ImageChanged,
     MemoryMetadataLog,
     MetadataLog,
+    MetadataState,
+    P,
     ProducerIdBlocks,
     abandon_transaction,
     allocate_producer_ids,
     bootstrap,
 )
-from odradek.broker.controller.state import Decision, FollowRule, MetadataState, P
 from odradek.broker.controller.topic_control import (
     CreatedTopic,
     NewPartitions,

@@ -11,7 +11,7 @@ from odradek.broker.controller.feature_levels import (
     MIN_INSYNC_REPLICAS,
     NEEDED_METADATA_VERSION,
 )
-from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.controller.machine import Decision, MetadataState
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, ResourceType
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord

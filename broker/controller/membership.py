@@ -20,6 +20,8 @@ from odradek.broker.metadata.node import Node
 from odradek.protocol.uuids import new_uuid
 
 CONTROLLER_LISTENER = "CONTROLLER"
+_signed = struct.Struct(">qq").unpack
+"""Kafka orders ids as two signed numbers."""
 
 
 class Membership:
@@ -199,11 +201,6 @@ class Membership:
         self._controller.ask(
             register_broker, node_id, incarnation, epoch, endpoints, node.rack, directories, crashed=crashed
         )
-
-
-def _signed(directory_id: bytes) -> tuple[int, ...]:
-    """How Kafka orders ids: as two signed numbers."""
-    return struct.unpack(">qq", directory_id)
 
 
 def controller_endpoints(node: Node, dialled_host: str | None = None) -> list[Endpoint]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from odradek.broker.controller.elections import Election, PartitionChange, Rules, without
-from odradek.broker.controller.state import Decision, MetadataState, PartitionKey, each_by_itself
+from odradek.broker.controller.machine import Decision, MetadataState, PartitionKey, each_by_itself
 from odradek.broker.controller.topic_control import check_replicas
 from odradek.broker.metadata.image import (
     ELR_VERSION,

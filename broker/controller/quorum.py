@@ -36,10 +36,6 @@ class _Left(NamedTuple):
     at_ms: int
 
 
-def _do_nothing(node: Node) -> None:
-    """Nobody wants to know."""
-
-
 class Quorum:
     """The nodes that have the metadata log. Owner: the cluster.
 
@@ -51,7 +47,7 @@ class Quorum:
         self._members = members
         self._clock = clock
         self._left: dict[int, _Left] = {}
-        self.on_observer: Callable[[Node], None] = _do_nothing
+        self.on_observer: Callable[[Node], None] = lambda node: None
         """Called with a controller that has started or lost its vote, and only observes."""
 
     @property

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.controller.machine import Decision, MetadataState
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
@@ -21,6 +21,8 @@ from odradek.protocol.message import MetadataRecord
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _MAX_LONG, _MAX_INT = 2.0**63, 2.0**31 - 1
 _INTEGRAL = 1e-6
+_bits = struct.Struct(">d").pack
+"""Numbers are compared by their bits: NaN is NaN."""
 _OF_CLIENTS: Mapping[str, tuple[str, float] | None] = {
     "producer_byte_rate": ("LONG", _MAX_LONG),
     "consumer_byte_rate": ("LONG", _MAX_LONG),
@@ -89,7 +91,7 @@ def _records_of(
         if value is None:
             if key in current:
                 records.append(ClientQuotaRecord(_named(entity), key, 0.0, True))
-        elif key not in current or not _same(current[key], value):
+        elif key not in current or _bits(current[key]) != _bits(value):
             records.append(ClientQuotaRecord(_named(entity), key, value, False))
     return records
 
@@ -137,11 +139,6 @@ def _check_value(keys: Mapping[str, tuple[str, float] | None], key: str, value: 
         raise _invalid(f"Proposed value for {key} is too large for a{'n' * (kind == 'INT')} {kind}.")
     if value % 1 > _INTEGRAL:
         raise _invalid(f"{key} cannot be a fractional value.")
-
-
-def _same(value: float, other: float) -> bool:
-    """Whether they are one number; NaN is NaN."""
-    return struct.pack(">d", value) == struct.pack(">d", other)
 
 
 def _named(entity: QuotaEntity) -> list[EntityData]:

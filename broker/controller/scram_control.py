@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from odradek.broker.controller.feature_levels import SCRAM_SINCE
-from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.controller.machine import Decision, MetadataState
 from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES, credential_of
 from odradek.protocol.errors import ErrorCode, KafkaError

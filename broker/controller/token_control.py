@@ -11,7 +11,7 @@ from hmac import compare_digest
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.controller.feature_levels import TOKENS_SINCE
-from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.controller.machine import Decision, MetadataState
 from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.security.principal import USER, Principal
 from odradek.broker.security.sasl.credentials import token_hmac

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig
 from odradek.broker.config.requirements import check_topic, takes_replicas
 from odradek.broker.controller.config_control import config_records
-from odradek.broker.controller.state import Decision, MetadataState, each_by_itself
+from odradek.broker.controller.machine import Decision, MetadataState, each_by_itself
 from odradek.broker.metadata.image import (
     CONSUMER_OFFSETS,
     METADATA_VERSION,

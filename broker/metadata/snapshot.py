@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from odradek.broker.metadata.image import (
@@ -140,8 +140,13 @@ def records_between(now: MetadataImage, then: MetadataImage, least_epoch: LeastE
 
     A partition whose registration changes gets a leader epoch that is above both: clients pass over an older one.
     """
-    doomed = [topic for topic_id, topic in now.topics_by_id.items() if _must_go(topic, then.topics_by_id.get(topic_id))]
-    yield from _removals(doomed)
+    doomed = []
+    for topic_id, topic in now.topics_by_id.items():
+        after = then.topics_by_id.get(topic_id)
+        # One that has grown is created again, because no record removes partitions.
+        if after is None or len(topic.partitions) > len(after.partitions):
+            doomed.append(topic)
+            yield RemoveTopicRecord(topic_id)
     gone = {topic.topic_id for topic in doomed}
     yield from _features(now, then)
     for topic in then.topics.values():
@@ -152,15 +157,6 @@ def records_between(now: MetadataImage, then: MetadataImage, least_epoch: LeastE
     yield from _users(now, then)
     if then.next_producer_id > now.next_producer_id:
         yield from producer_id_records(then)
-
-
-def _must_go(topic: TopicImage, then: TopicImage | None) -> bool:
-    """A topic that has grown is created again, because no record removes partitions."""
-    return then is None or len(topic.partitions) > len(then.partitions)
-
-
-def _removals(topics: Iterable[TopicImage]) -> Iterator[MetadataRecord]:
-    return (RemoveTopicRecord(topic.topic_id) for topic in topics)
 
 
 def _topic(

@@ -69,7 +69,7 @@ class Durability:
         self._flush_done = trio.Event()
         self.mode = config.get_str(FLUSH)
         self.late_ms: dict[int, int] = {}
-        """By how much longer a node's disk takes, where a test has made it slow."""
+        """By how much longer a node's disk takes, where a test has made it slow; a partition is on its leader's."""
 
     def note_append(self, appended: Flushed) -> None:
         """To be called after every append, in the same sync step."""
@@ -128,7 +128,8 @@ class Durability:
         if not syncs:
             return
         if self.late_ms:
-            await self._clock.sleep(max(self._lateness(flushed) for flushed, _ in syncs) / 1000)
+            late_ms = max(self.late_ms.get(getattr(flushed, "leader_id", -1), 0) for flushed, _ in syncs)
+            await self._clock.sleep(late_ms / 1000)
 
         def sync_all() -> list[tuple[Flushed, StorageError]]:
             failed = []
@@ -146,10 +147,6 @@ class Durability:
         flushed.fail(error)
         # The waiters of this round cannot be told apart, so none of them gets a false success.
         self._failure, self._failed_to = error, self.appended
-
-    def _lateness(self, flushed: Flushed) -> int:
-        """The extra delay of the disk of a partition's leader."""
-        return self.late_ms.get(getattr(flushed, "leader_id", -1), 0)
 
     async def _work_periodically(self) -> None:
         last_checkpoint = self._clock.now_ms()

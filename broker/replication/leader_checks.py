@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.controller import Controller
-    from odradek.broker.controller.state import Decision, MetadataState
+    from odradek.broker.controller.machine import Decision, MetadataState
     from odradek.broker.metadata.image import MetadataDelta, MetadataImage, PartitionRegistration
 
 AUTO_REBALANCE = "auto.leader.rebalance.enable"

@@ -193,7 +193,7 @@ class Replicator:
     @property
     def snapshot(self) -> ReplicationCopy:
         """The present orders of a test, for `go_on_with`."""
-        held = [(*_key(partition), node_id, lag) for (partition, node_id), lag in self._held.items()]
+        held = [(each.topic.topic_id, each.index, node_id, lag) for (each, node_id), lag in self._held.items()]
         return ReplicationCopy(frozenset(self.cuts), dict(self._slow), held)
 
     @contextmanager
@@ -373,7 +373,3 @@ class Replicator:
         self._lost = {key for key in self._lost if not key[0].deleted}
         for partition in [partition for partition in self.differing if partition.deleted]:
             del self.differing[partition]
-
-
-def _key(partition: Partition) -> tuple[bytes, int]:
-    return partition.topic.topic_id, partition.index

@@ -72,13 +72,13 @@ class KerberosNames:
         service, host, realm = found.groups()
         parts = [realm, service] if host is None else [realm, service, host]
         for rule in self._rules:
-            name = self._default(parts) if rule is None else _applied(rule, parts)
+            if rule is None:
+                name = _simple(service) if realm == self._realm else None
+            else:
+                name = _applied(rule, parts)
             if name is not None:
                 return name
         raise NoRule(f"No rules apply to {principal}")
-
-    def _default(self, parts: Sequence[str]) -> str | None:
-        return _simple(parts[1]) if parts[0] == self._realm else None
 
 
 def _parsed(text: str) -> _Rule | None:

@@ -88,12 +88,9 @@ def _jwk(entry: Any) -> Jwk | None:
     except (JoseError, ValueError, TypeError, KeyError) as error:
         _log.warning("a key of the JWKS is left out: %s", error)
         return None
-    kid, use, alg, crv = (_text(entry.get(name)) for name in ("kid", "use", "alg", "crv"))
+    texts = (entry.get(name) for name in ("kid", "use", "alg", "crv"))
+    kid, use, alg, crv = (text if isinstance(text, str) else None for text in texts)
     return Jwk(key, entry["kty"], kid, use, alg, crv, bits)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _bits(entry: Mapping[str, Any]) -> int:

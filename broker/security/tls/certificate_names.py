@@ -104,7 +104,7 @@ _ADDRESS = 7
 
 def subject_of(certificate: bytes) -> str:
     """The subject of a DER certificate; CorruptDataError if it cannot be read."""
-    return name_text(_subject(certificate).encoded)
+    return name_text(_fields(certificate)[4].encoded)
 
 
 def issuer_and_subject(certificate: bytes) -> tuple[bytes, bytes]:
@@ -178,10 +178,6 @@ def _alternative(name: Element) -> str:
     return f"[{kind}, {text}]"
 
 
-def _subject(certificate: bytes) -> Element:
-    return _fields(certificate)[4]
-
-
 def _fields(certificate: bytes) -> list[Element]:
     """The fields of the signed part: serial, signature, issuer, validity, subject, key and the rest."""
     parts = read(certificate).children()
@@ -226,7 +222,8 @@ class PrincipalRules:
     def __init__(self, text: str) -> None:
         """ConfigError for rules that Kafka refuses."""
         self._text = text
-        self._rules = [rule for part in _split(text) if (rule := _parse(part)) is not None]
+        parts = (found[1] for found in re.finditer(_SPLITTER, text.strip()))
+        self._rules = [rule for part in parts if (rule := _parse(part)) is not None]
 
     def name_of(self, subject: str) -> str:
         """The principal's name for a subject; NoMatchingRuleError if no rule matches."""
@@ -238,10 +235,6 @@ class PrincipalRules:
             if name is not None:
                 return name
         raise NoMatchingRuleError(f"No rules apply to {subject}, rules {self._text}")
-
-
-def _split(text: str) -> Iterator[str]:
-    return (found[1] for found in re.finditer(_SPLITTER, text.strip()))
 
 
 def _parse(part: str) -> _Rule | None:

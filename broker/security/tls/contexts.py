@@ -177,16 +177,12 @@ def _load_keys(context: ssl.SSLContext, keys: Store) -> None:
     """Load the first key of each type: OpenSSL keeps one for RSA and one for EC, and chooses by the client's offer."""
     loaded: set[bytes] = set()
     for entry in keys.keys:
-        kind = _kind_of_key(entry)
+        kind = key_algorithm(entry.chain[0]) if entry.chain else b""
         if kind not in loaded:
             loaded.add(kind)
             _load_key(context, entry)
     if not loaded:
         raise StoreError("the SSL key store has no private key")
-
-
-def _kind_of_key(entry: KeyEntry) -> bytes:
-    return key_algorithm(entry.chain[0]) if entry.chain else b""
 
 
 def _load_key(context: ssl.SSLContext, entry: KeyEntry) -> None:

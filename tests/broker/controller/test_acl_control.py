@@ -9,7 +9,7 @@ import pytest
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller import acl_control
 from odradek.broker.controller.acl_control import MAX_RECORDS, create_acls, delete_acls
-from odradek.broker.controller.state import MetadataState
+from odradek.broker.controller.machine import MetadataState
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.acl import Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -12,7 +12,7 @@ from odradek.broker.controller.broker_control import (
     unfence_brokers,
     unregister_controller,
 )
-from odradek.broker.controller.state import MetadataState
+from odradek.broker.controller.machine import MetadataState
 from odradek.broker.metadata.image import Endpoint
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode, KafkaError

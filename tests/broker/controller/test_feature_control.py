@@ -8,8 +8,7 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.feature_control import FeatureUpdate, update_features
-from odradek.broker.controller.machine import adopt
-from odradek.broker.controller.state import MetadataState
+from odradek.broker.controller.machine import MetadataState, adopt
 from odradek.broker.metadata.image import ELR_VERSION
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord

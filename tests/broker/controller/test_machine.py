@@ -10,6 +10,7 @@ import pytest
 
 from odradek.broker import controller
 from odradek.broker.cluster import Cluster
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.changes import Assignment, Change
 from odradek.broker.controller.acl_control import create_acls, delete_acls
 from odradek.broker.controller.broker_control import (
@@ -27,7 +28,9 @@ from odradek.broker.controller.machine import (
     MAX_BATCH_RECORDS,
     MAX_PRODUCER_ID,
     ControllerMachine,
+    FollowRule,
     MemoryMetadataLog,
+    MetadataState,
     ProducerIdBlocks,
     abandon_transaction,
     adopt,
@@ -48,7 +51,6 @@ from odradek.broker.controller.partition_control import (
 )
 from odradek.broker.controller.quota_control import QuotaChange, alter_quotas
 from odradek.broker.controller.scram_control import ScramUpsertion, alter_scram_users
-from odradek.broker.controller.state import FollowRule
 from odradek.broker.controller.token_control import create_token, expire_token, renew_token, sweep_tokens
 from odradek.broker.controller.topic_control import (
     NewPartitions,
@@ -57,6 +59,7 @@ from odradek.broker.controller.topic_control import (
     create_topics,
     delete_topics,
 )
+from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
@@ -296,3 +299,12 @@ def test_a_snapshot_takes_the_place_of_the_log() -> None:
 def test_many_records_are_several_batches() -> None:
     records: list[MetadataRecord] = [NoOpRecord()] * (2 * MAX_BATCH_RECORDS + 1)
     assert [len(run) for run in runs(records)] == [MAX_BATCH_RECORDS, MAX_BATCH_RECORDS, 1]
+
+
+def test_the_least_in_sync_replicas_at_the_start_are_those_of_the_configuration() -> None:
+    assert MetadataState(ImageWriter().image, BrokerConfig({}), 1).default_min_isr() == "1"
+    assert MetadataState(ImageWriter().image, BrokerConfig({"min.insync.replicas": "2"}), 1).default_min_isr() == "2"
+
+
+def test_a_command_names_its_rule_and_shows_no_argument() -> None:
+    assert repr(FollowRule(adopt, (["secret"],), {})) == "FollowRule(adopt)"

@@ -8,6 +8,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller import partition_control
 from odradek.broker.controller.broker_control import unfence_brokers
+from odradek.broker.controller.machine import MetadataState
 from odradek.broker.controller.partition_control import (
     NewIsr,
     Reassignment,
@@ -21,7 +22,6 @@ from odradek.broker.controller.partition_control import (
     move_leader,
     reassign_partitions,
 )
-from odradek.broker.controller.state import MetadataState
 from odradek.broker.metadata.image import (
     ELR_VERSION,
     LOST_DIRECTORY,

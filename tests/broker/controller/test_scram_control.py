@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller.machine import MetadataState
 from odradek.broker.controller.scram_control import ScramDeletion, ScramUpsertion, alter_scram_users
-from odradek.broker.controller.state import MetadataState
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord

@@ -11,7 +11,7 @@ import trio.testing
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.controller.state import MetadataState
+from odradek.broker.controller.machine import MetadataState
 from odradek.broker.controller.token_control import (
     MAX_REMOVED_AT_ONCE,
     NewToken,

@@ -13,7 +13,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller import topic_control
 from odradek.broker.controller.broker_control import fence_broker
-from odradek.broker.controller.state import MetadataState
+from odradek.broker.controller.machine import MetadataState
 from odradek.broker.controller.topic_control import (
     CreatedTopic,
     NewTopic,

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
+from odradek.broker.controller.machine import Decision, MetadataState
 from odradek.broker.controller.partition_control import (
     Reassignment,
     balance_leaders,
@@ -18,7 +19,6 @@ from odradek.broker.controller.partition_control import (
     move_leader,
     reassign_partitions,
 )
-from odradek.broker.controller.state import Decision, MetadataState
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, PartitionRegistration
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.replicas import NOTHING, Lag

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.controller.acl_control import NETWORKS_FROM, create_acls
-from odradek.broker.controller.state import MetadataState
+from odradek.broker.controller.machine import MetadataState
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.metadata.image import MetadataDelta
 from odradek.broker.metadata.writer import ImageWriter
