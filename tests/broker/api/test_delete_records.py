@@ -39,12 +39,6 @@ def test_the_start_moves_and_never_back(plane: DataPlane, version: int) -> None:
     assert delete(plane, 5, version=version) == (0, 5)
 
 
-def test_of_a_partition_named_twice_the_last_counts(plane: DataPlane) -> None:
-    twice = [DeleteRecordsPartition(0, 1), DeleteRecordsPartition(0, 2)]
-    response = plane.call(DeleteRecordsRequest([DeleteRecordsTopic("a", twice)], 1000), 1)
-    assert [(each.error_code, each.low_watermark) for each in response.topics[0].partitions] == [(0, 2)]
-
-
 def test_delete_records_makes_records_unfetchable(plane: DataPlane) -> None:
     delete(plane, 3)
     assert partitions_of(plane.fetch({"a": 2}))[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE

@@ -320,10 +320,6 @@ def test_a_follower_that_waits_is_told_of_records_that_are_not_committed(cluster
 # -- What a fetch reads: partitions, limits, isolation, epochs, sessions and errors, as recorded from Kafka 4.3.1.
 
 
-BATCH = 79
-"""Bytes of a batch of one record as `DataPlane.batch` makes it with the value sizes used here."""
-
-
 @pytest.fixture
 def filled_plane() -> DataPlane:
     """`a-0` holds 4 batches of one record each, `a-1` two, `b-0` one; `empty-0` none."""
@@ -352,30 +348,8 @@ def shape(data: Any) -> tuple[int, int, int, int]:
 # -- reading
 
 
-@pytest.mark.parametrize("version", range(4, 19))
-def test_every_version_reads(filled_plane: DataPlane, version: int) -> None:
-    data = one(filled_plane.fetch({"a": 1}, version=version))
-    assert offsets_of(data) == [1, 2, 3]
-    assert shape(data) == (0, 4, 4, 0)
-    assert data.aborted_transactions is None
-    assert data.preferred_read_replica == -1
-
-
-def test_at_the_end_there_is_nothing(filled_plane: DataPlane) -> None:
-    data = one(filled_plane.fetch({"a": 4}))
-    assert shape(data) == (0, 4, 4, 0)
-    assert data.records == b""
-
-
 def test_records_are_views_of_the_log(filled_plane: DataPlane) -> None:
     assert all(isinstance(part, memoryview) for part in one(filled_plane.fetch({"a": 0})).records)
-
-
-@pytest.mark.parametrize("offset", [-5, 5, 1_000_000])
-def test_offsets_out_of_range(filled_plane: DataPlane, offset: int) -> None:
-    data = one(filled_plane.fetch({"a": offset}))
-    assert shape(data) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1, -1, -1)
-    assert (data.aborted_transactions, data.records) == (None, b"")
 
 
 def test_fetch_of_an_unknown_topic_or_partition_is_refused(filled_plane: DataPlane) -> None:
@@ -393,21 +367,6 @@ def test_unknown_partitions_are_answered_behind_the_others(filled_plane: DataPla
     assert found == [("a", 1), ("b", 0), ("nope", 0), ("a", 9)]
 
 
-@pytest.mark.parametrize("session", [(0, -1), (0, 0)])
-def test_of_a_partition_named_twice_the_last_counts(filled_plane: DataPlane, session: tuple[int, int]) -> None:
-    data = one(filled_plane.fetch({"a": [(0, 0), (0, 3)]}, session=session))
-    assert offsets_of(data) == [3]
-
-
-def test_fetch_with_negative_limits_is_an_unknown_server_error_where_there_are_records(filled_plane: DataPlane) -> None:
-    for limits in ({"max_bytes": -1}, {"partition_max_bytes": -1}):
-        data = one(filled_plane.fetch({"a": 0}, max_wait_ms=5000, **limits))
-        assert shape(data) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
-        assert shape(one(filled_plane.fetch({"a": 4}, **limits))) == (0, 4, 4, 0), (
-            "nothing to read, nothing to trip over"
-        )
-
-
 def test_fetch_with_a_negative_limit_takes_one_batch_of_the_second_partition(filled_plane: DataPlane) -> None:
     """The first partition alone has the negative limit, as in Kafka; it has nothing to read here."""
     first, second = partitions_of(filled_plane.fetch({"empty": 0, "a": 0}, max_bytes=-1))
@@ -415,40 +374,12 @@ def test_fetch_with_a_negative_limit_takes_one_batch_of_the_second_partition(fil
     assert (second.error_code, offsets_of(second)) == (0, [0])
 
 
-def test_fetch_with_an_unknown_isolation_level_is_an_unknown_server_error(filled_plane: DataPlane) -> None:
-    response = filled_plane.fetch({"a": 0}, isolation_level=9)
-    assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-    assert shape(one(response)) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
-
-
 def test_an_unknown_isolation_level_is_nothing_where_there_is_nothing_to_read(filled_plane: DataPlane) -> None:
     assert filled_plane.fetch({}, isolation_level=9).error_code == 0
     assert one(filled_plane.fetch({"nonesuch": 0}, isolation_level=9)).error_code == 3
 
 
-def test_nothing_asked_for_is_answered_at_once(filled_plane: DataPlane) -> None:
-    assert filled_plane.fetch({}, max_wait_ms=60_000) == FetchResponse()
-
-
 # -- limits
-
-
-def test_the_limit_of_a_partition_cuts_at_batches(filled_plane: DataPlane, batch_size: int) -> None:
-    assert offsets_of(one(filled_plane.fetch({"a": 0}, partition_max_bytes=2 * batch_size + 10))) == [0, 1]
-    assert offsets_of(one(filled_plane.fetch({"a": 0}, partition_max_bytes=2 * batch_size))) == [0, 1]
-
-
-@pytest.mark.parametrize("limit", [0, 10])
-def test_the_first_batch_comes_whatever_the_limits(filled_plane: DataPlane, limit: int) -> None:
-    response = filled_plane.fetch({"a": [(0, 1), (1, 0)], "b": 0}, partition_max_bytes=limit)
-    assert [offsets_of(each) for each in partitions_of(response)] == [[1], [], []]
-    response = filled_plane.fetch({"empty": 0, "a": [(0, 1), (1, 0)]}, max_bytes=limit)
-    assert [offsets_of(each) for each in partitions_of(response)] == [[], [1], []]
-
-
-def test_the_limit_of_the_response_is_shared_in_order(filled_plane: DataPlane, batch_size: int) -> None:
-    response = filled_plane.fetch({"a": [(0, 0), (1, 0)], "b": 0}, max_bytes=5 * batch_size)
-    assert [offsets_of(each) for each in partitions_of(response)] == [[0, 1, 2, 3], [0], []]
 
 
 def test_the_broker_has_a_limit_of_its_own(batch_size: int) -> None:
@@ -617,14 +548,6 @@ def test_a_session_is_answered_with_changes_only(filled_plane: DataPlane, versio
     assert client.fetch({"b": 0}, forget=[("empty", [0])]) == {("b", 0): [0]}
 
 
-def test_a_session_that_forgets_everything_ends(filled_plane: DataPlane) -> None:
-    client = Client(filled_plane)
-    client.fetch({"a": 4})
-    assert client.fetch(forget=[("a", [0])]) == {}
-    assert client.session[0] == 0
-    assert len(filled_plane.cluster.fetch_sessions[1]) == 0
-
-
 def test_final_epoch_closes_the_session(filled_plane: DataPlane) -> None:
     client = Client(filled_plane)
     client.fetch({"a": 4})
@@ -633,65 +556,12 @@ def test_final_epoch_closes_the_session(filled_plane: DataPlane) -> None:
     assert len(filled_plane.cluster.fetch_sessions[1]) == 0
 
 
-def test_a_full_fetch_replaces_the_session(filled_plane: DataPlane) -> None:
-    client = Client(filled_plane)
-    client.fetch({"a": 4})
-    old = client.session[0]
-    client.session = (old, 0)
-    assert client.fetch({"b": 0}) == {("b", 0): [0]}
-    assert client.session[0] not in (0, old)
-    assert len(filled_plane.cluster.fetch_sessions[1]) == 1
-
-
-def test_fetch_of_an_unknown_session_or_a_wrong_epoch_is_refused(filled_plane: DataPlane) -> None:
-    client = Client(filled_plane)
-    client.fetch({"a": 4})
-
-    def code(session: tuple[int, int], version: int = 13) -> tuple[int, int, list[Any]]:
-        response = filled_plane.call(filled_plane.fetch_request({}, session=session), version)
-        return response.error_code, response.session_id, response.responses
-
-    session_id = client.session[0]
-    assert code((session_id, 99)) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 0, [])
-    assert code((session_id + 1, 1)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, [])
-    assert code((0, 5)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, [])
-    assert code((session_id, 1), version=12) == (ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, 0, [])
-    assert client.fetch() == {}
-
-
 def test_partitions_take_turns_under_a_small_limit(filled_plane: DataPlane, batch_size: int) -> None:
     client = Client(filled_plane)
     served = list(client.fetch({"a": [(0, 0), (1, 0)], "b": 0}, max_bytes=batch_size))
     assert served == [("a", 0), ("a", 1), ("b", 0)]
     turns = [[key for key, offsets in client.fetch(max_bytes=batch_size).items() if offsets] for _ in range(4)]
     assert turns == [[("a", 0)], [("a", 1)], [("b", 0)], [("a", 0)]]
-
-
-def test_a_session_notices_that_a_topic_was_made_anew(filled_plane: DataPlane) -> None:
-    client = Client(filled_plane, version=11)
-    assert client.fetch({"b": 0}) == {("b", 0): [0]}
-    filled_plane.cluster.delete_topic("b")
-    assert client.fetch() == {("?", 0): []}, "told as unknown"
-    filled_plane.topic("b")
-    filled_plane.produce("b", 3)
-    assert client.fetch() == {("b", 0): [0, 1, 2]}
-
-
-def test_a_session_by_id_remembers_the_name_of_a_topic_that_goes(filled_plane: DataPlane) -> None:
-    client = Client(filled_plane)
-    client.fetch({"b": 0})
-    filled_plane.cluster.delete_topic("b")
-
-    def incremental() -> Any:
-        response = filled_plane.call(filled_plane.fetch_request({}, session=client.session), 13)
-        client.session = (client.session[0], client.session[1] + 1)
-        return one(response)
-
-    gone = incremental()
-    assert (gone.error_code, gone.aborted_transactions) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])
-    filled_plane.topic("b")
-    anew = incremental()
-    assert (anew.error_code, anew.aborted_transactions) == (ErrorCode.INCONSISTENT_TOPIC_ID, None)
 
 
 def test_fetch_opens_no_session_without_slots() -> None:
@@ -791,15 +661,6 @@ async def test_data_wakes_it_at_once(plane: DataPlane, autojump_clock: MockClock
 
 
 @pytest.mark.trio
-async def test_without_data_it_takes_max_wait(plane: DataPlane, autojump_clock: MockClock) -> None:
-    async with trio.open_nursery() as nursery:
-        fetch = await parked(plane, nursery)
-    assert 10_000 <= fetch.answered_after_ms < 10_100
-    assert [offsets_of(data) for data in partitions_of(fetch.response)] == [[]]
-    assert waiters(plane) == 0
-
-
-@pytest.mark.trio
 async def test_min_bytes_hold_it_until_enough_has_come(plane: DataPlane, autojump_clock: MockClock) -> None:
     size = len(plane.batch())
     async with trio.open_nursery() as nursery:
@@ -811,15 +672,6 @@ async def test_min_bytes_hold_it_until_enough_has_come(plane: DataPlane, autojum
         plane.produce("a", 1)
     assert offsets_of(partitions_of(fetch.response)[0]) == [0, 1, 2]
     assert fetch.answered_after_ms < 1000
-
-
-@pytest.mark.trio
-async def test_what_is_there_comes_at_the_end_of_the_wait(plane: DataPlane, autojump_clock: MockClock) -> None:
-    async with trio.open_nursery() as nursery:
-        fetch = await parked(plane, nursery, min_bytes=1_000_000)
-        plane.produce("a", 1)
-    assert fetch.answered_after_ms >= 10_000
-    assert offsets_of(partitions_of(fetch.response)[0]) == [0]
 
 
 @pytest.mark.trio
@@ -904,18 +756,6 @@ async def test_a_committed_reader_beyond_the_last_stable_offset_does_not_wait(pl
         waits.append(isinstance(plane.call(request, 12), ParkedRequest))
     # Kafka compares the base offset of the batch: offset 1 is in the batch at which the stable part ends
     assert waits == [True, True, False, False, False]
-
-
-@pytest.mark.trio
-async def test_an_unknown_partition_does_not_end_the_wait_for_others(
-    plane: DataPlane, autojump_clock: MockClock
-) -> None:
-    async with trio.open_nursery() as nursery:
-        fetch = await parked(plane, nursery, {"nope": 0, "a": 0})
-        plane.produce("a", 1)
-    codes = [data.error_code for data in partitions_of(fetch.response)]
-    assert codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-    assert partitions_of(plane.fetch({"nope": 0}, max_wait_ms=10_000))
 
 
 @pytest.mark.trio

@@ -51,14 +51,6 @@ def ask(
     return answer.error_code, answer.timestamp, answer.offset, answer.leader_epoch
 
 
-def test_list_offsets_tells_the_ends_of_a_log(plane: DataPlane) -> None:
-    assert ask(plane, -1) == (0, -1, 3, 0)
-    assert ask(plane, -2) == (0, -1, 0, 0)
-    assert ask(plane, -4) == (0, -1, 0, 0)
-    assert ask(plane, -1, partition=1) == (0, -1, 0, 0)
-    assert ask(plane, -2, partition=1) == (0, -1, 0, 0), "an epoch begins with its leader, not with its first record"
-
-
 @pytest.mark.parametrize(
     ("release", "local_start"), [("3.4", (0, START_MS, 0)), ("3.5", (0, -1, 0)), ("3.8", (0, -1, 0))]
 )
@@ -80,34 +72,11 @@ def test_every_version_answers(plane: DataPlane, version: int) -> None:
     assert ask(plane, -1, version)[3] == (0 if version >= 4 else -1)
 
 
-def test_list_offsets_finds_the_first_record_of_a_time(plane: DataPlane) -> None:
-    assert ask(plane, START_MS + 1) == (0, START_MS + 1, 1, 0)
-    assert ask(plane, 0) == (0, START_MS, 0, 0)
-    assert ask(plane, START_MS + 3) == NONE
-    assert ask(plane, 0, partition=1) == NONE
-
-
-def test_the_largest_timestamp(plane: DataPlane) -> None:
-    assert ask(plane, -3) == (0, START_MS + 2, 2, 0)
-    assert ask(plane, -3, partition=1) == NONE
-
-
-def test_list_offsets_of_tiered_records_finds_none(plane: DataPlane) -> None:
-    assert ask(plane, -5) == NONE
-    assert ask(plane, -6) == NONE
-
-
 @pytest.mark.parametrize(("timestamp", "since"), [(-3, 7), (-4, 8), (-5, 9), (-6, 11), (-9, 99)])
 def test_special_timestamps_need_their_version(plane: DataPlane, timestamp: int, since: int) -> None:
     for version in range(1, 12):
         code = ask(plane, timestamp, version)[0]
         assert code == (0 if version >= since else ErrorCode.UNSUPPORTED_VERSION)
-
-
-def test_after_deleted_records(plane: DataPlane) -> None:
-    plane.cluster.topics.get("a").partitions[0].delete_records(2)  # type: ignore[union-attr]
-    assert ask(plane, -2) == (0, -1, 2, 0)
-    assert ask(plane, 0) == (0, START_MS + 2, 2, 0)
 
 
 def test_a_deleted_segment_hides_the_later_records_of_its_time(plane: DataPlane) -> None:
@@ -146,10 +115,6 @@ def test_isolation_stops_at_the_stable_offset(plane: DataPlane) -> None:
     assert ask(plane, -1, isolation_level=1) == (0, -1, 3, 0)
     assert ask(plane, START_MS + 9, isolation_level=0)[2] == 3
     assert ask(plane, START_MS + 9, isolation_level=1) == NONE
-
-
-def test_an_unknown_isolation_level(plane: DataPlane) -> None:
-    assert ask(plane, -1, isolation_level=9) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
 
 
 def test_a_denied_topic_is_denied_whatever_the_isolation_level(guarded_cluster: Cluster) -> None:
@@ -230,12 +195,6 @@ def test_offset_for_leader_epoch_tells_where_epochs_end(plane: DataPlane, versio
     assert epoch_end(plane, -1, version=version) == (0, -1, -1)
     assert epoch_end(plane, 0, current=9, version=version) == (ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1)
     assert epoch_end(plane, 0, topic="g-nope", version=version) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)
-
-
-def test_an_epoch_without_records_has_an_end_too(plane: DataPlane) -> None:
-    empty = OffsetForLeaderTopic("a", [OffsetForLeaderPartition(1, -1, 0)])
-    answer = plane.call(OffsetForLeaderEpochRequest(topics=[empty]), 3).topics[0].partitions[0]
-    assert (answer.error_code, answer.leader_epoch, answer.end_offset) == (0, 0, 0)
 
 
 def test_an_older_epoch_ends_where_the_next_began(plane: DataPlane) -> None:

@@ -58,30 +58,10 @@ def several(*topics: TopicProduceData, acks: int = -1) -> ProduceRequest:
 # -- what is taken
 
 
-def test_offsets_follow_each_other(plane: DataPlane) -> None:
-    assert shape(plane.produce("a", 3)) == (0, 0, -1, 0)
-    assert shape(plane.produce("a", 2)) == (0, 3, -1, 0)
-    assert shape(plane.produce("a", 1, acks=1)) == (0, 5, -1, 0)
-    assert shape(plane.produce("a", 1, partition=1)) == (0, 0, -1, 0)
-
-
-@pytest.mark.parametrize("version", range(3, 14))
-def test_every_version_appends(plane: DataPlane, version: int) -> None:
-    assert shape(plane.produce("a", 1, version=version)) == (0, 0, -1, 0)
-
-
 def test_log_append_time_is_the_brokers_clock(plane: DataPlane) -> None:
     plane.topic("stamped", message_timestamp_type="LogAppendTime")
     plane.cluster.clock.advance(hours=1)
     assert shape(plane.produce("stamped", plane.batch(timestamp=5))) == (0, 0, START_MS + 3_600_000, 0)
-
-
-def test_a_duplicate_gets_its_first_offset_and_timestamp(plane: DataPlane) -> None:
-    sent = plane.batch(2, producer_id=7, producer_epoch=0, base_sequence=0, timestamp=START_MS - 5)
-    assert shape(plane.produce("a", sent)) == (0, 0, -1, 0)
-    assert shape(plane.produce("a", 4)) == (0, 2, -1, 0)
-    assert shape(plane.produce("a", sent)) == (0, 0, START_MS - 5, 0)
-    assert plane.cluster.topics.get("a").partitions[0].log.log_end_offset == 6  # type: ignore[union-attr]
 
 
 def test_several_topics_and_partitions_answer_for_themselves(plane: DataPlane) -> None:
@@ -104,14 +84,6 @@ def test_several_topics_and_partitions_answer_for_themselves(plane: DataPlane) -
 
 def test_no_topics_is_an_empty_answer(plane: DataPlane) -> None:
     assert plane.call(several(), 9) == ProduceResponse()
-
-
-def test_of_a_partition_named_twice_the_last_counts(plane: DataPlane) -> None:
-    first, last = plane.batch(1), plane.batch(3)
-    twice = [PartitionProduceData(0, first), PartitionProduceData(1, first), PartitionProduceData(0, last)]
-    response = plane.call(several(TopicProduceData("a", partition_data=twice)), 9)
-    assert [p.index for p in response.responses[0].partition_responses] == [0, 1]
-    assert plane.cluster.topics.get("a").partitions[0].log.log_end_offset == 3  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("version", [11, 12])
@@ -155,18 +127,6 @@ def test_the_number_of_batches_is_looked_at_before_acks(plane: DataPlane, batche
 def test_produce_of_a_batch_above_max_message_bytes_is_refused(plane: DataPlane) -> None:
     plane.topic("small", max_message_bytes="100")
     assert shape(plane.produce("small", plane.batch(size=500))) == (ErrorCode.MESSAGE_TOO_LARGE, -1, -1, -1)
-
-
-def test_a_keyless_record_on_a_compacted_topic(plane: DataPlane) -> None:
-    plane.topic("g-comp", cleanup_policy="compact")
-    answer = plane.produce("g-comp", plane.batch(key=None), version=8)
-    assert shape(answer) == (ErrorCode.INVALID_RECORD, -1, -1, 0)
-    why = "Compacted topic cannot accept message without key in topic partition g-comp-0"
-    assert [(e.batch_index, e.batch_index_error_message) for e in answer.record_errors] == [(0, why)]
-    assert answer.error_message == (
-        "One or more records have been rejected due to 1 record errors in total, and only showing the first three "
-        f"errors at most: [RecordError(batchIndex=0, message='{why}')]"
-    )
 
 
 def test_produce_with_zstd_before_version_7_is_refused(plane: DataPlane) -> None:
