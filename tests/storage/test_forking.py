@@ -12,6 +12,7 @@ from odradek.storage.forking import fork
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import PartitionLog
+from odradek.storage.trimming import apply_retention
 from tests.storage.logs import NOW, end, make_log, put, records
 
 
@@ -134,3 +135,14 @@ def test_a_fork_costs_segments_not_records() -> None:
     ours = {id(part.obj) for part in log.read(0, max_bytes=1 << 30, up_to_offset=300).parts}
     theirs = {id(part.obj) for part in other.read(0, max_bytes=1 << 30, up_to_offset=300).parts}
     assert ours == theirs
+
+
+def test_a_fork_below_the_start_of_a_log_begins_where_that_does() -> None:
+    log = make_log(segment_bytes=100, retention_ms=1)
+    for _ in range(4):
+        put(log)
+    log.delete_records(2)
+    apply_retention(log, NOW)
+    assert log.segments[0].base_offset == 2
+    other = fork(log, MemoryBackend(), end_offset=1, now_ms=NOW)
+    assert (other.log_start_offset, other.log_end_offset, len(other.segments)) == (2, 2, 1)

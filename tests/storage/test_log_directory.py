@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +11,14 @@ import pytest
 
 from odradek.storage.backend import StorageError
 from odradek.storage.disk_backend import DiskBackend
-from odradek.storage.log_directory import check_log_directory
+from odradek.storage.log_directory import (
+    check_log_directory,
+    is_kafkas,
+    is_of_partition,
+    is_to_be_deleted,
+    lock_directory,
+    unlock_directory,
+)
 
 
 def documents(folder: Path) -> None:
@@ -44,6 +53,63 @@ def test_only_a_few_names_are_shown(tmp_path: Path) -> None:
         (tmp_path / f"{number}.txt").touch()
     with pytest.raises(StorageError, match=r"holds 0.txt, 1.txt, 2.txt, \.\.\.\."):
         check_log_directory(tmp_path)
+
+
+def test_three_names_are_all(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.txt").touch()
+    with pytest.raises(StorageError, match=r"holds 0.txt, 1.txt, 2.txt\. Name"):
+        check_log_directory(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "partition", "deleted"),
+    [
+        ("orders-0", True, False),
+        ("a-b-12", True, False),
+        ("-0", False, False),
+        ("orders", False, False),
+        ("orders-", False, False),
+        ("orders-x", False, False),
+        ("orders-\u0661", False, False),
+        ("or/ders-0", False, False),
+        ("or\0ders-0", False, False),
+        (f"orders-0.{'a' * 32}-delete", False, True),
+        (f"orders-0.{'a' * 31}-delete", False, False),
+        (f"orders-0.{'a' * 32}-future", False, False),
+    ],
+)
+def test_folders_of_partitions_are_known_by_their_names(name: str, partition: bool, deleted: bool) -> None:
+    assert (is_of_partition(name), is_to_be_deleted(name)) == (partition, deleted)
+
+
+@pytest.mark.parametrize("name", ["00000000000000000012.log", "leader-epoch-checkpoint", "quorum-state"])
+def test_files_of_a_partition_are_known_by_their_names(name: str, tmp_path: Path) -> None:
+    assert is_kafkas(name)
+    assert is_kafkas(f"{name}.tmp")
+    assert not is_kafkas(f"{name}.bak")
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    (folder / "notes.txt").touch()
+    with pytest.raises(StorageError, match="holds orders-0"):
+        check_log_directory(tmp_path)
+    (folder / name).touch()
+    check_log_directory(tmp_path)
+
+
+def test_another_process_is_kept_out(tmp_path: Path) -> None:
+    hold = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print('held'); input()"
+    command = [sys.executable, "-S", "-c", hold, str(tmp_path / ".lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(StorageError, match="another broker uses this data directory"):
+            lock_directory(tmp_path)
+        other.communicate("\n")
+    descriptor = lock_directory(tmp_path)
+    unlock_directory(tmp_path, descriptor)
+    unlock_directory(tmp_path, -1)
+    unlock_directory(tmp_path, lock_directory(tmp_path))
 
 
 @pytest.mark.parametrize("below", [".", "logs", "logs/data"])

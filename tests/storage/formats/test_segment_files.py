@@ -85,13 +85,34 @@ def test_older_formats_are_told_from_damage(magic: int) -> None:
 # -- Index files: those that a running Kafka has preallocated, and damaged ones.
 
 
-@pytest.mark.parametrize("rest", [b"", bytes(8), bytes(10_485_744), b"\1\2\3"])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"",
+        bytes(8),
+        bytes(10_485_744),
+        b"\1\2\3",
+        struct.pack(">iiii", 18, 9000, 30, 9999),
+        struct.pack(">iiii", 20, 8400, 30, 9999),
+    ],
+)
 def test_an_offset_index_ends_where_entries_stop_ascending(rest: bytes) -> None:
     data = struct.pack(">iiii", 10, 4200, 19, 8400) + rest
     assert parse_offset_index(data, 1000) == [IndexEntry(1010, 4200), IndexEntry(1019, 8400)]
 
 
-@pytest.mark.parametrize("rest", [b"", bytes(12), bytes(10_485_732), b"\1\2\3"])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"",
+        bytes(12),
+        bytes(10_485_732),
+        b"\1\2\3",
+        struct.pack(">qiqi", 1_700_000_000_008, 20, 1_700_000_000_020, 21),
+        struct.pack(">qiqi", 1_700_000_000_020, -1, 1_700_000_000_020, 21),
+        struct.pack(">qi", 1_700_000_000_009, 20),
+    ],
+)
 def test_a_time_index_ends_where_entries_stop_ascending(rest: bytes) -> None:
     data = struct.pack(">qiqi", 1_700_000_000_000, 10, 1_700_000_000_009, 19) + rest
     assert parse_time_index(data, 1000) == [TimeEntry(1_700_000_000_000, 1010), TimeEntry(1_700_000_000_009, 1019)]
