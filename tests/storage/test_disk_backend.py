@@ -401,6 +401,20 @@ def test_folders_of_new_partitions_become_durable_together_with_a_flush(tmp_path
     assert synced[3:] == [tmp_path, tmp_path / "t-3"]
 
 
+@pytest.mark.parametrize("durable", [True, False])
+def test_checkpoints_are_synced_where_they_are_to_be_durable(tmp_path: Path, durable: bool) -> None:
+    fs = FaultyFileSystem()
+    backend = open_backend(tmp_path, fs)
+    called: list[str] = []
+    fs.refuse = lambda call, path: called.append(call)
+    backend.set_offset(RECOVERY_POINTS, ("t", 0), 5)
+    backend.write_checkpoints() if durable else backend.write_checkpoints(durable=False)
+    assert ("sync" in called, "sync_directory" in called) == (durable, durable)
+    called.clear()
+    backend.write_checkpoints()
+    assert called == []
+
+
 def test_delete_syncs_nothing_of_what_it_removes(tmp_path: Path) -> None:
     fs = FaultyFileSystem()
     backend = open_backend(tmp_path, fs)

@@ -52,8 +52,9 @@ def test_a_new_epoch_at_the_same_offset_replaces_the_one_that_wrote_nothing() ->
 )
 def test_truncate_from_start(start: int, kept: list[tuple[int, int]]) -> None:
     epochs = LeaderEpochs(EPOCHS)
-    epochs.truncate_from_start(start)
+    assert epochs.truncate_from_start(start) == (kept != EPOCHS)
     assert epochs.entries() == kept
+    assert not LeaderEpochs([(2, 8)]).truncate_from_start(7)
 
 
 @pytest.mark.parametrize(("end", "kept"), [(0, []), (10, EPOCHS[:1]), (11, EPOCHS[:2]), (30, EPOCHS)])
