@@ -10,6 +10,7 @@ from odradek import KafkaBroker
 from odradek.protocol.errors import ErrorCode as E
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from odradek.protocol.generated.messages.offset_commit import OffsetCommitRequest
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.fakes.lagging import Lagging, committed, fetched
 
@@ -134,6 +135,25 @@ def test_an_assignment_is_handed_out_when_the_replicas_have_it(group: Lagging) -
     group.resume()
     assert (sync.answer().error_code, beat.answer().error_code) == (0, 0)
     assert group.broker.groups["g"].state == "Stable"
+
+
+def test_join_group_and_sync_group_that_are_refused_wait_for_nobody(group: Lagging) -> None:
+    member, generation = member_of(group)
+    group.pause()
+    commit = group.send(OffsetCommitRequest(group.key, generation, member, topics=group.commit(1).topics), 8)
+    group.waiting()
+    other = join(group)
+    other.protocol_type = "connect"
+    for request, version, code in (
+        (join(group, session_ms=1), 3, E.INVALID_SESSION_TIMEOUT),
+        (other, 3, E.INCONSISTENT_GROUP_PROTOCOL),
+        (join(group, "nobody"), 3, E.UNKNOWN_MEMBER_ID),
+        (SyncGroupRequest(group.key, generation + 1, member), 2, E.ILLEGAL_GENERATION),
+    ):
+        assert group.ask(request, version).error_code == code
+    group.waiting(1)
+    group.resume()
+    assert committed(commit.answer()) == 0
 
 
 def test_an_assignment_that_waits_too_long_means_another_rebalance(patient: Lagging) -> None:
