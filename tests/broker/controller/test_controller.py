@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.broker.cluster import Cluster
+from odradek.broker.controller.broker_control import unfence_brokers
 from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.machine import MemoryMetadataLog, adopt
 from odradek.broker.controller.partition_control import Reassignment, elect_leaders, reassign_partitions
@@ -201,6 +202,7 @@ def test_an_unopened_controller_says_so() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         controller.create_topic(NewTopic("a"))
     assert controller.next_offset == 0
+    controller.post(unfence_brokers, [1])  # nobody waits for it
 
 
 # -- followers of the image: the log of changes, and the configuration in force

@@ -142,6 +142,52 @@ def test_election_of_a_wanted_leader_takes_it_whatever_it_lacks() -> None:
     assert (record.eligible_leader_replicas, record.last_known_elr) == ([], [])
 
 
+def test_a_partition_that_recovers_goes_on_with_that_under_another_leader() -> None:
+    wanted = change(registered((1, 2), 1)._replace(recovering=True), {2, 3})
+    wanted.isr = (2,)
+    assert written(wanted).leader_recovery_state == -1
+    again = change(registered((1,), 1)._replace(recovering=True), {2, 3})
+    again.election = Election.UNCLEAN
+    again.isr = ()
+    assert (written(again).leader, written(again).leader_recovery_state) == (2, -1), "it recovers already"
+
+
+def test_a_reassignment_that_adds_more_than_it_removes_waits_for_what_it_adds_alone() -> None:
+    for adding, removing, isr, done in (
+        ((2, 4), (3,), (1, 2, 4), True),
+        ((4,), (3,), (4,), True),
+        ((4,), (3,), (1, 2), False),
+        ((), (3,), (1,), False),
+        ((), (3,), (1, 2), True),
+        ((4,), (2, 3), (4,), False),
+        ((4,), (2, 3), (1, 4), True),
+        ((), (3,), (3,), False),
+    ):
+        replicas = (1, 2, 3, *(node for node in adding if node > 3))
+        before = registered(isr, isr[0])._replace(replicas=replicas, adding=adding, removing=removing)
+        record = change(before, {1, 2, 3, 4}).record(TOPIC, 0)
+        assert (record is not None and record.removing_replicas == []) is done, (adding, removing, isr)
+        if done:
+            assert record is not None
+            assert record.replicas == [node for node in replicas if node not in removing]
+
+
+def test_below_the_minimum_of_few_replicas_there_is_no_eligible_one() -> None:
+    """min.insync.replicas counts up to the number of replicas."""
+    wanted = change(registered((1, 2, 3), 1), {1, 2}, min_isr=5)
+    wanted.isr = (1, 2)
+    assert written(wanted).eligible_leader_replicas == [3]
+    whole = change(registered((1, 2), 1, elr=(3,)), {1, 2, 3}, min_isr=5)
+    whole.isr = (1, 2, 3)
+    assert written(whole).eligible_leader_replicas == []
+
+
+def test_only_a_single_last_known_leader_that_is_up_leads_without_eligible_ones() -> None:
+    assert change(registered((), -1, last=(2,)), {1, 3}).record(TOPIC, 0) is None
+    assert change(registered((), -1, last=(1, 2)), {1, 2}).record(TOPIC, 0) is None
+    assert change(registered((), -1, last=(2,)), {1, 2}, elr_enabled=False).record(TOPIC, 0) is None
+
+
 def test_a_leader_that_tells_who_is_in_sync_has_recovered() -> None:
     wanted = change(registered((1,), 1)._replace(recovering=True), {1, 2, 3})
     wanted.recovered = True

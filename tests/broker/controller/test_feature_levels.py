@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 import pytest
 
@@ -15,6 +16,7 @@ from odradek.broker.controller.feature_levels import (
     RELEASES,
     SUPPORTED,
     features_at_start,
+    name_of,
     new_cluster_of,
     supported_by,
     supported_features,
@@ -144,6 +146,69 @@ def test_unstable_levels_are_asked_for() -> None:
         at_start(features="metadata.version=34")
 
 
+@pytest.mark.parametrize(
+    ("release", "newest"),
+    [
+        ("3.8", "3.9-IV0"),
+        ("3.9", "4.0-IV1"),
+        ("4.0", "4.1-IV0"),
+        ("4.1", "4.2-IV1"),
+        ("4.2", "4.3-IV0"),
+        ("4.3", "4.4-IV0"),
+        ("4.4", "4.5-IV0"),
+    ],
+)
+def test_a_release_in_development_has_a_level_of_the_next(release: str, newest: str) -> None:
+    """The levels behind `LATEST_PRODUCTION` in Kafka's own source of that release."""
+    config = BrokerConfig({**UNSTABLE, "odradek.kafka.version": release})
+    assert name_of(supported_features(config)[METADATA_VERSION][1]) == newest
+    more = {"3.9": {TRANSACTION_VERSION: (0, 2)}, "4.1": {"streams.version": (0, 1)}}
+    for name, levels in more.get(release, {}).items():
+        assert supported_features(config)[name] == levels
+        assert supported_features(BrokerConfig({"odradek.kafka.version": release})).get(name) != levels
+
+
+@pytest.mark.parametrize(
+    ("level", "more"),
+    [
+        (7, {}),
+        (21, {}),
+        (22, {"group.version": 1}),
+        (23, {}),
+        (24, {"transaction.version": 2}),
+        (25, {}),
+        (26, {"eligible.leader.replicas.version": 1}),
+        (27, {}),
+        (28, {"share.version": 1}),
+        (29, {"streams.version": 1}),
+        (30, {}),
+        (31, {"share.version": 2}),
+        (33, {}),
+    ],
+)
+def test_a_new_cluster_has_what_came_up_to_its_metadata_version(level: int, more: dict[str, int]) -> None:
+    """`bootstrapMetadataVersion` of Kafka's features."""
+    assert at_start(release=name_of(level)) == at_start(features=f"metadata.version={level}")
+    found = dict(at_start(release=name_of(level)))
+    assert found.pop(METADATA_VERSION) == level
+    before = dict(at_start(release=name_of(max(7, level - 1))))
+    before.pop(METADATA_VERSION)
+    assert found == {**before, **more}
+
+
+@pytest.mark.parametrize("text", ["share.version=x", "share.version=", "share.version=123456"])
+def test_a_level_that_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=f"^Can't parse feature=level string {text}: unable to parse"):
+        at_start(features=text)
+
+
+@pytest.mark.parametrize(("level", "taken"), [(6, False), (7, True), (33, True), (35, False)])
+def test_a_metadata_version_that_there_is_not_is_refused(level: int, taken: bool) -> None:
+    text = rf"No MetadataVersion with feature level {level}\. Valid feature levels are from 7 to 34\."
+    with nullcontext() if taken else pytest.raises(ConfigError, match=text):
+        at_start(features=f"metadata.version={level}")
+
+
 def upgrade(cluster: Cluster, level: int) -> None:
     cluster.controller.ask(update_features, [FeatureUpdate(METADATA_VERSION, level, 1)])
 
@@ -169,7 +234,12 @@ def test_an_old_cluster_has_no_min_insync_replicas_of_its_own() -> None:
 def test_controllers_are_registered_once_they_may_be() -> None:
     cluster = Cluster(nodes=2, config={RELEASE: BEFORE_CONTROLLERS})
     assert cluster.image.controllers == {}
+    cluster.membership.lose(2)
+    upgrade(cluster, 14)
+    assert cluster.image.controllers == {}
     upgrade(cluster, 15)
+    assert list(cluster.image.controllers) == [1], "the other one is down"
+    cluster.membership.rejoin(2)
     assert list(cluster.image.controllers) == [1, 2]
 
 

@@ -11,6 +11,7 @@ from odradek.broker.controller.quorum import UNKNOWN, Progress
 from odradek.protocol.generated.messages.remove_raft_voter import RemoveRaftVoterRequest
 from odradek.protocol.message import ZERO_UUID
 from tests.fakes.brokers import broker_fixture
+from tests.fakes.clocks import clock_at
 from tests.fakes.nodes import set_node_up
 from tests.fakes.wire_client import WireClient
 
@@ -90,6 +91,17 @@ def test_a_new_leader_knows_no_observer_that_is_gone() -> None:
     assert list(observers(cluster)) == [1, 2]
     cluster.membership.lose_controller(3000)
     assert list(observers(cluster)) == [1]
+
+
+def test_an_observer_that_is_silent_for_five_minutes_is_forgotten() -> None:
+    cluster = Cluster(nodes=2, config=SEPARATE, clock=clock_at(1_000_000))
+    set_node_up(cluster, 2, False)
+    for seconds, known in ((299.999, [1, 2]), (0.001, [1]), (100, [1])):
+        cluster.clock.advance(seconds)
+        assert list(observers(cluster)) == known
+    set_node_up(cluster, 2, True)
+    assert list(observers(cluster)) == [1, 2]
+    assert cluster.quorum.size == 5
 
 
 def test_quorum_knows_its_last_controller() -> None:

@@ -7,7 +7,7 @@ from math import inf, nan, nextafter
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.quota_control import QuotaChange, alter_quotas
+from odradek.broker.controller.quota_control import QuotaChange, alter_quotas, hash_of_entity
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import signed_hash_of_text
@@ -115,6 +115,14 @@ def test_alter_client_quotas_refuses_a_key_or_an_entity_that_occurs_twice() -> N
     assert [record.value for record in records] == [1.0]  # type: ignore[attr-defined]
     assert error is not None
     assert error.message == shown
+
+
+def test_the_hash_of_an_entity_is_javas() -> None:
+    """`31 * 1 + Map.hashCode`: each entry is its key's hash, mixed with that of its value, and 0 for null."""
+    user, client = signed_hash_of_text("user"), signed_hash_of_text("client-id")
+    assert hash_of_entity((("user", None),)) == (31 + user) & 0xFFFFFFFF
+    both = (31 + (user ^ signed_hash_of_text("a")) + client) & 0xFFFFFFFF
+    assert hash_of_entity((("user", "a"), ("client-id", None))) == both
 
 
 def test_results_are_in_the_order_of_a_java_hash_map() -> None:

@@ -87,7 +87,13 @@ def test_a_token_expires_unless_it_is_renewed_and_ends_anyway(tokens: Tokens) ->
         "User:eve",
         ["User:bob"],
     )
-    for now_ms, period_ms, expires_ms in ((5050, -1, 5150), (5100, 10_000, 5200), (5200, 50, 5250), (5250, 0, 5350)):
+    for now_ms, period_ms, expires_ms in (
+        (5050, -1, 5150),
+        (5100, 10_000, 5200),
+        (5200, 50, 5250),
+        (5249, 1, 5250),
+        (5250, 0, 5350),
+    ):
         records, reply = renew_token(tokens.at(now_ms), secret, BOB, period_ms)
         tokens.take(list(records))
         assert reply == only(tokens).expiration_timestamp == expires_ms
