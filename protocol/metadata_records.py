@@ -37,8 +37,8 @@ _BROKER_REGISTRATION_CHANGE = 17
 # Record type -> (lowest metadata.version, record version), newest first.
 _BY_LEVEL: dict[int, tuple[tuple[int, int], ...]] = {
     _REGISTER_BROKER: ((30, 4), (17, 3), (8, 2), (7, 1)),
-    _PARTITION: ((23, 2), (17, 1), (7, 0)),
-    _PARTITION_CHANGE: ((23, 2), (17, 1), (7, 0)),
+    _PARTITION: ((23, 2), (17, 1)),
+    _PARTITION_CHANGE: ((23, 2), (17, 1)),
 }
 _DIRECTORIES: dict[int, tuple[str, object]] = {
     _REGISTER_BROKER: ("log_dirs", []),

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 import trio
 
+from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
-from odradek.broker.requests.dispatch import Parts, Pending, skip_tagged_fields
+from odradek.broker.requests.dispatch import Disturbed, Parts, Pending, Unreached, skip_tagged_fields
+from odradek.broker.requests.parked_request import Parked
+from odradek.broker.requests.recent_requests import Exchange
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -197,3 +200,180 @@ def test_unknown_versions_are_answered_in_v0() -> None:
     answer = exchange(FakeCluster(), struct.pack(">ihhihb", 11, 18, 99, 5, -1, 0))
     assert answer is not None
     assert answer == bytes.fromhex("00000005002300000001001200000005")
+
+
+# -- What is parked, what waits until appends are durable, and what a fault that a test has set does to an answer.
+
+
+class Waits(Parked):
+    """A request that is over when it has something to give: a response, or an exception to raise."""
+
+    def __init__(self) -> None:
+        super().__init__(deadline_ms=1 << 60)
+        self.gives: Any = None
+        self.left = 0
+
+    def resume(self) -> Any:
+        if isinstance(self.gives, Exception):
+            raise self.gives
+        return self.gives
+
+    def abandon(self) -> None:
+        self.left += 1
+
+
+def parked(cluster: FakeCluster, install: Install) -> tuple[Waits, Pending]:
+    waits = Waits()
+    install(HeartbeatRequest, lambda ctx, request: waits)
+    frame = memoryview(request_frame(HeartbeatRequest(group_id="g"), 4))[4:]
+    pending = cluster.dispatcher.begin(cluster.nodes[1], ConnectionInfo(id="c1"), frame)
+    assert isinstance(pending, Pending)
+    return waits, pending
+
+
+def code_of(parts: Any) -> int:
+    _, response = response_of(HeartbeatRequest(), 4, joined(parts)[4:])
+    return int(response.error_code)
+
+
+def test_a_parked_request_is_answered_when_it_gives_a_response(install: Install) -> None:
+    cluster = FakeCluster()
+    waits, pending = parked(cluster, install)
+    assert cluster.dispatcher.resume(pending) is pending
+    waits.gives = HeartbeatResponse(error_code=27)
+    assert code_of(cluster.dispatcher.resume(pending)) == 27
+    assert waits.left == 0
+
+
+def test_a_parked_request_that_fails_is_left_and_answered(install: Install) -> None:
+    cluster = FakeCluster()
+    waits, pending = parked(cluster, install)
+    waits.gives = KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    assert code_of(cluster.dispatcher.resume(pending)) == ErrorCode.UNKNOWN_MEMBER_ID
+    assert (waits.left, cluster.bugs) == (1, [])
+    waits.gives = CloseConnection("enough")
+    with pytest.raises(CloseConnection, match="enough"):
+        cluster.dispatcher.resume(pending)
+
+
+def test_a_request_whose_client_has_gone_says_so(install: Install) -> None:
+    cluster = FakeCluster()
+    _, pending = parked(cluster, install)
+    cluster.dispatcher.abandoned(pending)
+    assert Exchange._make(cluster.recent.entries[-1]).cut == "the client has gone"
+    cluster.dispatcher.abandoned(Unreached(b""))
+
+
+class Watch:
+    """Appends, the last of which are not durable yet."""
+
+    def __init__(self) -> None:
+        self.appended = 0
+        self.flushes = 0
+        self.durable = 0
+
+    def must_wait(self, before: int) -> bool:
+        return self.appended > max(before, self.durable)
+
+    async def flushed(self) -> None:
+        self.flushes += 1
+        self.durable = self.appended
+
+
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize(("appends", "answer", "waits"), [(True, True, 1), (True, False, 0), (False, True, 0)])
+def test_an_answer_waits_until_what_it_appended_is_durable(
+    install: Install, appends: bool, answer: bool, waits: int, later: bool
+) -> None:
+    cluster, watch = FakeCluster(), Watch()
+    cluster.dispatcher.append_watch = watch  # type: ignore[assignment]
+
+    def serve(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse | None:
+        watch.appended += appends
+        return HeartbeatResponse() if answer else None
+
+    async def serve_later(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse | None:
+        return serve(ctx, request)
+
+    install(HeartbeatRequest, serve_later if later else serve)
+    for number in (1, 2):
+        found = exchange(cluster, request_frame(HeartbeatRequest(group_id="g"), 4))
+        assert (found is not None, watch.flushes) == (answer, waits * number)
+
+
+def test_a_parked_answer_waits_until_what_it_appended_is_durable(install: Install) -> None:
+    cluster, watch = FakeCluster(), Watch()
+    cluster.dispatcher.append_watch = watch  # type: ignore[assignment]
+    waits, pending = parked(cluster, install)
+    waits.gives, watch.appended = HeartbeatResponse(error_code=27), 1
+    assert cluster.dispatcher.resume(pending) is pending
+    assert code_of(trio.run(cluster.dispatcher.finish, pending)) == 27
+    assert watch.flushes == 1
+
+
+class Acting:
+    """A fault that acts on each request, and the `FaultSet` that has it."""
+
+    def __init__(self, *, drop: bool = False, tampers: bool = False) -> None:
+        self.drop, self.tampers = drop, tampers
+        self.faults = [self]
+
+    async def apply(self, context: RequestContext, request: Any, clock: BrokerClock) -> Acting:
+        return self
+
+    def steps_of(self, parts: Parts, response: Any) -> list[Any]:
+        return [code_of(parts), response.error_code]
+
+
+class Idle(Acting):
+    """A set of faults none of which acts."""
+
+    async def apply(self, context: RequestContext, request: Any, clock: BrokerClock) -> Any:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("faults", "served", "found"),
+    [
+        (Idle(), HeartbeatResponse(error_code=27), 27),
+        (Idle(), KafkaError(ErrorCode.UNKNOWN_MEMBER_ID), 25),
+        (Acting(drop=True), HeartbeatResponse(), None),
+        (Acting(), HeartbeatResponse(), None),
+        (Acting(), KafkaError(ErrorCode.UNKNOWN_MEMBER_ID), 25),
+        (Acting(tampers=True), HeartbeatResponse(error_code=27), [27, 27]),
+        (Acting(tampers=True), KafkaError(ErrorCode.UNKNOWN_MEMBER_ID), [25, 25]),
+        (Acting(tampers=True), None, None),
+    ],
+)
+def test_a_fault_loses_or_disturbs_an_answer(install: Install, faults: Acting, served: Any, found: Any) -> None:
+    calls: list[str | None] = []
+
+    def serve(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        calls.append(ctx.client_id)
+        if isinstance(served, Exception):
+            raise served
+        return served  # type: ignore[no-any-return]
+
+    install(HeartbeatRequest, serve)
+    cluster = FakeCluster()
+    cluster.dispatcher.faults = faults
+    frame = memoryview(request_frame(HeartbeatRequest(group_id="g"), 4))[4:]
+    pending = cluster.dispatcher.begin(cluster.nodes[1], ConnectionInfo(id="c1"), frame)
+    assert isinstance(pending, Pending)
+    answer = trio.run(cluster.dispatcher.finish, pending, clock=cluster.clock)
+    if isinstance(answer, Disturbed):
+        assert (answer.steps, answer.until_ms) == (found, 0)
+    else:
+        assert (None if answer is None else code_of(answer)) == found
+    assert calls == ([] if faults.drop else ["test"])
+
+
+def test_a_handler_that_closes_the_connection_does_so_under_a_fault(install: Install) -> None:
+    def cut(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        raise CloseConnection
+
+    install(HeartbeatRequest, cut)
+    cluster = FakeCluster()
+    cluster.dispatcher.faults = Acting(tampers=True)
+    with pytest.raises(CloseConnection):
+        heartbeat(cluster)

@@ -258,7 +258,7 @@ class Library:
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     made = Library()
-    monkeypatch.setitem(sys.modules, "gssapi", made)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "gssapi", made)
     return made
 
 
