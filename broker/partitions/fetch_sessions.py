@@ -174,7 +174,7 @@ class FetchSessionCache:
         return sum(map(len, self._parts))
 
     def __iter__(self) -> Iterator[FetchSession]:
-        return (session for part in self._parts for session in list(part.values()))
+        return iter([session for part in self._parts for session in part.values()])
 
     def _part(self, session_id: int) -> dict[int, FetchSession]:
         return self._parts[min(max(0, session_id) // _IDS_IN_A_PLACE, _PLACES - 1)]
