@@ -22,7 +22,7 @@ _CHANGES = (
     (r"facade\.verbs\.", "facade.generated.blocking."),
     (r"\bTrio(Verbs|Broker)\b", r"Blocking\1"),
     (r"\bTrio([A-Z])", r"\1"),
-    (r"(, )?apart=self\.(_broker\.)?_apart", ""),
+    (r"(, )?offload=self\.(_broker\.)?_offload", ""),
     (r"\btrio_(wait|settled)", r"blocking_\1"),
     (r"A broker in the caller's trio run", "A broker in a thread of its own"),
     (

@@ -1,4 +1,4 @@
-"""What the page in the browser asks for besides the broker's verbs.
+"""Operations of the page in the browser besides the broker's verbs.
 
 `PageLooks` has counts, and pages of topics and groups; `Console` Kafka's admin requests, the registry, messages.
 """

@@ -80,7 +80,10 @@ class Named(Found):
 
 
 def elsewhere(kind: str, name: str) -> str:
-    """What has all words of a name: in the broker, or in one of its handles. `kind`: the class that has it not."""
+    """A hint for a missing attribute: members with all words of its name, in the broker and its handles.
+
+    `kind`: the class that lacks it.
+    """
     if "Broker" in kind and name in USUAL:
         return f" (did you mean 'broker.{USUAL[name]}'?)"
     own = next((handle for handle in ("topic", "group") if handle in kind.lower()), "")

@@ -158,14 +158,14 @@ class ForkSettings:
         self._host = next(iter(parent.nodes.values())).host
 
     async def start(self) -> None:
-        """Take over the state, and listen. The cluster must be running."""
-        from odradek.broker.facade.state.restore import go_to
+        """Restore the state, and listen. The cluster must be running."""
+        from odradek.broker.facade.state.restore import apply_snapshot
         from odradek.broker.nodes.added_nodes import add_node
 
         assert self._snapshot is not None, "a fork starts once"
         for node_id, own in self._later.items():
             add_node(self.cluster, node_id, own)
-        go_to(self.cluster, self._snapshot)
+        apply_snapshot(self.cluster, self._snapshot)
         self._snapshot = None
         self.cluster.start_image = self._start_image
         given = self.cluster.has_addresses
@@ -173,7 +173,7 @@ class ForkSettings:
 
 
 def _elsewhere(texts: Mapping[str, str]) -> dict[str, str]:
-    """The same configs for a broker in another place."""
+    """The configs for a second broker: without directories, and with free ports."""
     return {
         name: _PORT.sub(":0", text) if name in _ADDRESSES else text for name, text in texts.items() if name not in _OWN
     }

@@ -29,7 +29,7 @@ class Call(Protocol):
     def __call__(self, function: Callable[[], T], /) -> T: ...
 
 
-class Apart(Protocol):
+class Offload(Protocol):
     """Runs a function that may take a while, and returns its result, while other tasks go on."""
 
     async def __call__(self, function: Callable[[], T], /) -> T: ...
@@ -104,13 +104,13 @@ def blocking_look(look: Look, timeout_s: float, call: Call) -> bool:
     return True
 
 
-async def trio_look(look: Look, timeout_s: float, apart: Apart) -> bool:
-    """Wait in trio until a look, which is made ``apart``, finds it. Returns False on timeout."""
+async def trio_look(look: Look, timeout_s: float, offload: Offload) -> bool:
+    """Wait in trio until a look, which is made by ``offload``, finds it. Returns False on timeout."""
     with trio.move_on_after(timeout_s):
-        while (changed := await apart(look)) is not None:
+        while (changed := await offload(look)) is not None:
             await trio_settled(changed, math.inf)
         return True
-    return await apart(look) is None
+    return await offload(look) is None
 
 
 async def trio_settled(future: Future[Any], timeout_s: float) -> bool:

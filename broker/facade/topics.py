@@ -1,4 +1,4 @@
-"""Topics: as a user asks for them, as they are, and the changes to them."""
+"""Topics: specs to create them, snapshots of them, and changes."""
 
 from __future__ import annotations
 

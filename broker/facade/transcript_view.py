@@ -17,7 +17,7 @@ from odradek.broker.transcript.request_list import Conditions, Requests
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.thread_bridge import Apart, Call
+    from odradek.broker.facade.thread_bridge import Call, Offload
     from odradek.broker.transcript.request_list import Selection
 
 
@@ -82,9 +82,9 @@ class RequestWait:
         """Block this thread."""
         return self._answer(blocking_look(self._look, timeout_s, self._look_in), timeout_s)
 
-    async def trio_wait(self, timeout_s: float, apart: Apart) -> Requests:
-        """Wait in trio; requests are read ``apart``."""
-        return self._answer(await trio_look(self._look, timeout_s, apart), timeout_s)
+    async def trio_wait(self, timeout_s: float, offload: Offload) -> Requests:
+        """Wait in trio; requests are read by ``offload``."""
+        return self._answer(await trio_look(self._look, timeout_s, offload), timeout_s)
 
     def _look(self) -> Future[None] | None:
         """Look at new requests. Returns None if there are enough, else a future that gets a result on the next one."""

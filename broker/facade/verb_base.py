@@ -69,7 +69,7 @@ class TrioVerbs(Broker):
         await trio.lowlevel.checkpoint()
         return function()
 
-    async def _apart(self, function: Callable[[], T]) -> T:
+    async def _offload(self, function: Callable[[], T]) -> T:
         """Call a function that reads what a wait waits for, which may take a while."""
         return function()
 

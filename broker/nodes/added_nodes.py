@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def add_node(cluster: Cluster, node_id: int | None, own: Mapping[str, str]) -> int:
-    """Let a new broker join; returns its id, by default the one behind the highest.
+    """Add a broker; returns its id, by default the highest id plus 1.
 
     It has no partition at first. Where the configuration names the voters of the quorum it is no controller, else it is
     one that observes; in ZooKeeper mode it is one as all are. Raises ValueError for an id that is taken, and for values
@@ -102,7 +102,7 @@ def remove_node(cluster: Cluster, node_id: int) -> None:
 
 
 def _move_internal_topics(cluster: Cluster, node_id: int) -> None:
-    """Nobody chose where these replicas are. ValueError if one cannot move now."""
+    """Move replicas that no user has placed. Raises ValueError if one cannot move now."""
     others = [node.id for node in cluster.up_nodes() if node.id != node_id]
     for topic in cluster.image.topics.values():
         for index, partition in enumerate(topic.partitions):
@@ -122,7 +122,7 @@ def unregister(cluster: Cluster, node_id: int) -> None:
 
 
 def keep_nodes(cluster: Cluster, node_ids: Iterable[int]) -> None:
-    """Let those nodes that joined, and are none of these, be gone."""
+    """Remove the nodes that have joined, except these."""
     gone = set(cluster.config.later_ids).difference(node_ids)
     if cluster.controller_id in gone:
         stay = [node for node in cluster.quorum.controllers if node.id not in gone]
@@ -177,7 +177,7 @@ def releases_of(cluster: Cluster) -> Mapping[int, Release]:
 
 
 def go_back(cluster: Cluster, releases: Mapping[int, Release]) -> None:
-    """Let nodes, to which no client is connected, be of the releases that they had."""
+    """Restore the releases of nodes, to which no client is connected."""
     for number, release in releases.items():
         cluster.members[number].run(release)
     _follow(cluster)

@@ -225,7 +225,7 @@ def bring_up(cluster: Cluster, node: Node) -> None:
 
 
 def start_with(cluster: Cluster, config: BrokerConfig) -> None:
-    """Let each node have the values of its own that it has in `config`. Those that had others and are up restart."""
+    """Give each node its own configs of `config`. Nodes whose configs change restart, if they are up."""
     now = cluster.config.static_nodes
     others = [node for node in cluster.members.values() if config.static_nodes.get(node.id, {}) != now.get(node.id, {})]
     up = [node for node in others if node.up]
@@ -413,7 +413,7 @@ _NONE = (0, 0)
 
 
 class NewValues:
-    """The values of its own that a node starts with. ConfigError, and nothing is changed, if it would not."""
+    """The configs of its own that a node starts with. ConfigError, and nothing is changed, if it would not start."""
 
     def __init__(self, cluster: Cluster, node: Node, config: BrokerConfig) -> None:
         self._cluster = cluster
@@ -422,7 +422,7 @@ class NewValues:
         self._start = checked_start(config, counting(cluster, node.id))
 
     def make(self) -> None:
-        """The node, which listens nowhere, has the values from now on. Listeners that stay keep their addresses."""
+        """Apply the configs to the node, which does not listen now. Listeners that stay keep their addresses."""
         cluster, node = self._cluster, self._node
         before = {each.listener.name: each for each in node.all_endpoints}
         cluster.take_nodes(self._config)
@@ -441,7 +441,7 @@ class NewValues:
 
 
 def changed_values(cluster: Cluster, node: Node, own: Mapping[str, str]) -> NewValues:
-    """Other values for a node that is down. What all nodes have in common may change if no other broker is up.
+    """Other configs for a node that is down. A config that all nodes share may change if no other broker is up.
 
     ConfigError for what does not fit.
     """
@@ -476,7 +476,7 @@ def check_values(cluster: Cluster, node_id: int) -> None:
 
 
 def counting(cluster: Cluster, node_id: int) -> set[int]:
-    """The nodes whose values count when this one starts."""
+    """The nodes whose configs are compared when this one starts."""
     return {node.id for node in cluster.members.values() if node.runs} | {node_id}
 
 

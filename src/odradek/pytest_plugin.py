@@ -32,6 +32,7 @@ import pytest
 
 from odradek import pytest_chaos, pytest_strict
 from odradek.protocol.shown import printable
+from odradek.pytest_strict import Judged, closed, uses_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,34 +44,26 @@ Reset = Literal["data", "faults", "no"]
 _RESETS: tuple[Reset, ...] = ("data", "faults", "no")
 
 
-class _Watched:
-    """A broker of the tests, the bugs `reported` so far, and since when the present test runs."""
+class _Watched(Judged):
+    """A broker of the tests, and the number of its bugs that are `reported`."""
 
     def __init__(self, broker: KafkaBroker, *, for_session: bool) -> None:
-        self.broker = broker
-        self.for_session = for_session
+        super().__init__(broker, for_session=for_session)
         self.reported = 0
-        self.began = broker.mark if for_session else None
         self._last_report: str | None = None
         self._last_bugs: list[Bug] = []
-
-    def begin_test(self) -> None:
-        """Requests up to now belong to other tests, as far as the broker is theirs too."""
-        if self.for_session:
-            with suppress(_closed()):
-                self.began = self.broker.mark
 
     def ends(self) -> None:
         """The broker is about to be closed: one in another process takes all that it knows with it."""
         if _is_elsewhere(self.broker):
-            with suppress(_closed()):
+            with suppress(closed()):
                 self._last_report, self._last_bugs = self.report(), self.broker.bugs
 
     def new_bugs(self) -> list[str]:
         """Bugs that nobody has been told of yet."""
         try:
             bugs = self.broker.bugs
-        except _closed():
+        except closed():
             bugs = self._last_bugs
         fresh = bugs[self.reported :]
         self.reported = max(self.reported, len(bugs))
@@ -80,14 +73,8 @@ class _Watched:
         """The state of the broker, and its requests in this test."""
         try:
             return self.broker.report(since=self.began, asked_only=self.for_session)
-        except _closed() as error:
+        except closed() as error:
             return f"{error}: there is no report of it" if self._last_report is None else self._last_report
-
-
-def _closed() -> type[Exception]:
-    from odradek.broker.facade.thread_bridge import BrokerClosedError
-
-    return BrokerClosedError
 
 
 def _is_elsewhere(broker: KafkaBroker) -> bool:
@@ -109,11 +96,11 @@ class _Watch:
 
     def reset_for(self, item: pytest.Item, how: Reset) -> None:
         """Bring the session's brokers back to where tests expect them, if the test uses them."""
-        if how == "no" or not self._uses_session(item):
+        if how == "no" or not uses_session(item):
             return
         for watched in self.brokers:
             if watched.for_session:
-                with suppress(_closed()):
+                with suppress(closed()):
                     watched.broker.reset(data=how == "data")
 
     def new_bugs(self) -> list[str]:
@@ -122,16 +109,8 @@ class _Watch:
 
     def report_of(self, item: pytest.Item) -> str:
         """How the test's own brokers stand, and those of the session as far as it uses them."""
-        return "\n".join(filter(None, (watched.report() for watched in self._brokers_of(item))))
-
-    def _brokers_of(self, item: pytest.Item) -> list[_Watched]:
-        uses_session = self._uses_session(item)
-        every = [*self.brokers, *self.ended]
-        return [watched for watched in every if uses_session or not watched.for_session]
-
-    def _uses_session(self, item: pytest.Item) -> bool:
-        fixtures = getattr(item, "fixturenames", ())
-        return any(name.startswith("kafka_broker_session") for name in fixtures)
+        mine = [each for each in (*self.brokers, *self.ended) if uses_session(item) or not each.for_session]
+        return "\n".join(filter(None, (watched.report() for watched in mine)))
 
 
 def _resets(item: pytest.Item) -> Reset:
@@ -216,7 +195,8 @@ def pytest_configure(config: pytest.Config) -> None:
             release_of(version)
         except ReleaseError as error:
             raise pytest.UsageError(f"--kafka-version: {error}") from None
-    config.stash[_WATCH] = _Watch()
+    watch = config.stash[_WATCH] = _Watch()
+    pytest_strict.configure(config, watch.brokers)
     config.pluginmanager.register(pytest_chaos, "odradek-chaos")
     config.pluginmanager.register(pytest_strict, "odradek-strict")
     config.addinivalue_line(
@@ -333,7 +313,6 @@ def _factory(config: pytest.Config, *, for_session: bool) -> Iterator[BrokerFact
         watched = _Watched(broker, for_session=for_session)
         started.append(watched)
         watch.brokers.append(watched)
-        judge.started(broker, for_session=for_session)
         return broker
 
     yield start
@@ -342,7 +321,10 @@ def _factory(config: pytest.Config, *, for_session: bool) -> Iterator[BrokerFact
     for watched in reversed(started):
         watched.ends()
         try:
-            relied += judge.close(watched.broker)
+            try:
+                relied += judge.judged([watched], at_end=True)
+            finally:
+                watched.broker.close()
         except Exception as error:
             failures.append(error)
     bugs = watch.new_bugs()

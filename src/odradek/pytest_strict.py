@@ -7,7 +7,7 @@ teardown then.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -20,84 +20,73 @@ if TYPE_CHECKING:
 _OPTION = "odradek_strict"
 
 
-class _Strict:
-    """A broker that the plugin has started. `told`: what was found in the present test already."""
+class Judged:
+    """A broker that a fixture has started. `began`: since when the present test uses it; None for its own broker.
+
+    `told`: what was found in the present test already.
+    """
 
     def __init__(self, broker: KafkaBroker, *, for_session: bool) -> None:
         self.broker = broker
         self.for_session = for_session
         self.strict, broker._strict = broker._strict, None  # the broker need not judge when it is closed
         self.told: set[StrictnessFinding] = set()
-        self.since: float | None = None
-        self.begin()
+        self.began: float | None = None
+        self.begin_test()
 
-    def begin(self) -> None:
-        from odradek.broker.facade.thread_bridge import BrokerClosedError
-
+    def begin_test(self) -> None:
+        """Requests up to now belong to other tests, as far as the broker is theirs too."""
         if self.for_session:
-            with suppress(BrokerClosedError):
-                self.since = self.broker.mark
+            with suppress(closed()):
+                self.began = self.broker.mark
         self.told.clear()
 
     def judge(self, strict: Strictness, *, at_end: bool) -> str:
         """Why the test fails; empty if it does not."""
         from odradek.broker.facade.report.strictness import AT_END
 
-        findings = self._findings(strict.also)
+        findings: list[StrictnessFinding] = []
+        with suppress(closed()):  # the test has closed it, and its clients before, or it has ended with an error
+            _ = self.broker.bootstrap_servers
+            findings = self.broker.strictness(self.began, strict.also)
         fresh = [each for each in findings if each not in self.told and (at_end or each.rule not in AT_END)]
         self.told.update(fresh)
         return strict.judge(fresh)
 
-    def _findings(self, also: str) -> list[StrictnessFinding]:
-        from odradek.broker.facade.thread_bridge import BrokerClosedError
 
-        try:
-            _ = self.broker.bootstrap_servers
-            return self.broker.strictness(self.since, also)
-        except BrokerClosedError:  # the test has closed it, and its clients before, or it has ended with an error
-            return []
+def closed() -> type[Exception]:
+    """The error of a broker that does not run."""
+    from odradek.broker.facade.thread_bridge import BrokerClosedError
+
+    return BrokerClosedError
+
+
+def uses_session(item: pytest.Item) -> bool:
+    """Whether a test uses brokers of the session."""
+    return any(name.startswith("kafka_broker_session") for name in getattr(item, "fixturenames", ()))
 
 
 class Judge:
-    """The running brokers, and the present test."""
+    """Judges brokers in the present test. ``brokers``: those that run."""
 
-    def __init__(self) -> None:
-        self.brokers: list[_Strict] = []
+    def __init__(self, brokers: Sequence[Judged]) -> None:
+        self.brokers = brokers
         self.item: pytest.Item | None = None
         self.failed = False
-
-    def started(self, broker: KafkaBroker, *, for_session: bool) -> None:
-        """A fixture has started a broker."""
-        self.brokers.append(_Strict(broker, for_session=for_session))
-
-    def close(self, broker: KafkaBroker) -> list[str]:
-        """Close a broker of a fixture: why the test fails."""
-        mine = [each for each in self.brokers if each.broker is broker]
-        self.brokers = [each for each in self.brokers if each.broker is not broker]
-        try:
-            return self._judged(mine, at_end=True)
-        finally:
-            broker.close()
 
     def begins(self, item: pytest.Item) -> None:
         self.item = item
         self.failed = False
-        for each in self.brokers:
-            each.begin()
 
-    def of_test(self, *, at_end: bool) -> list[str]:
-        """Why the test fails, of the brokers that run."""
-        return self._judged(self.brokers, at_end=at_end)
-
-    def _judged(self, brokers: list[_Strict], *, at_end: bool) -> list[str]:
+    def judged(self, brokers: Sequence[Judged], *, at_end: bool) -> list[str]:
+        """Why the test fails."""
         item = self.item
         if item is None or self.failed:
             return []
-        uses_session = any(name.startswith("kafka_broker_session") for name in getattr(item, "fixturenames", ()))
         texts = []
         for each in brokers:
             strict = _strict_for(item, each.strict)
-            if strict is not None and (uses_session or not each.for_session):
+            if strict is not None and (uses_session(item) or not each.for_session):
                 texts.append(each.judge(strict, at_end=at_end))
         return list(filter(None, texts))
 
@@ -139,10 +128,10 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini(_OPTION, "as --odradek-strict", default="")
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def configure(config: pytest.Config, brokers: Sequence[Judged]) -> None:
     """Nothing is judged yet. UsageError for an option that means nothing."""
     _parsed(config.getoption(_OPTION) or config.getini(_OPTION), "--odradek-strict")
-    config.stash[JUDGE] = Judge()
+    config.stash[JUDGE] = Judge(brokers)
 
 
 def mistakes(item: pytest.Item) -> Iterator[str]:
@@ -172,7 +161,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     judge = item.config.stash[JUDGE]
     try:
         result = yield
-        _fail_for(judge.of_test(at_end=False))
+        _fail_for(judge.judged(judge.brokers, at_end=False))
     except BaseException:
         judge.failed = True
         raise
@@ -184,7 +173,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     """The brokers of the session: the fixtures of the test have ended."""
     result = yield
     judge = item.config.stash[JUDGE]
-    _fail_for(judge.of_test(at_end=True))
+    _fail_for(judge.judged(judge.brokers, at_end=True))
     return result
 
 

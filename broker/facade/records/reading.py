@@ -15,7 +15,6 @@ from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batches, next_sequence
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.records.record import StoredRecord
     from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.nodes.node_life import Undoing
     from odradek.broker.partitions.partition import Partition

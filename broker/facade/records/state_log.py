@@ -22,13 +22,13 @@ _Identity = tuple[bytes, int]
 
 
 class News(NamedTuple):
-    """New records. With ``anew`` the log was replaced: forget all earlier records."""
+    """New records. ``replaced``: the log was replaced, so that all earlier records are void."""
 
-    anew: bool
+    replaced: bool
     records: list[StoredRecord]
 
 
-class KeptLog:
+class StateLog:
     """The single partition of a compacted topic, which the first append creates. Use it outside the broker's thread.
 
     A log that was restored, reset or truncated has another topic id or leader epoch; then everything is read again.
@@ -42,7 +42,7 @@ class KeptLog:
         self._position = 0
 
     def __repr__(self) -> str:
-        return f"<KeptLog {self._topic} to {self._position}>"
+        return f"<StateLog {self._topic} to {self._position}>"
 
     def news(self) -> News | None:
         """The records since the last call, or None. Raises KafkaError if the topic has the wrong configuration."""
@@ -53,14 +53,14 @@ class KeptLog:
             self._identity, self._position = None, 0
             return News(True, [])
         identity, first, end = found
-        anew = identity != self._identity or end < self._position
-        start = first if anew else max(first, self._position)
-        if not anew and start == end:
+        replaced = identity != self._identity or end < self._position
+        start = first if replaced else max(first, self._position)
+        if not replaced and start == end:
             return None
         bounds = [Bounds(0, start, end, ())]
         records = list(read_records(self._call, self._cluster.topics, self._topic, bounds, "read_uncommitted", False))
         self._identity, self._position = identity, end
-        return News(anew, records)
+        return News(replaced, records)
 
     def append(self, rows: Sequence[tuple[bytes, bytes | None]]) -> bool:
         """Append keys and values as one batch. Returns False, and appends nothing, if `news` has not read everything.

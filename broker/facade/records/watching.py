@@ -16,7 +16,7 @@ from odradek.broker.partitions.waiters import Waiter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from odradek.broker.facade.thread_bridge import Apart, Call
+    from odradek.broker.facade.thread_bridge import Call, Offload
     from odradek.broker.partitions.partition import Partition, Topic
     from odradek.broker.partitions.partition_registry import PartitionRegistry
 
@@ -91,9 +91,9 @@ class RecordWait:
         """Block this thread, which must not be the broker's."""
         self._check(blocking_look(self._look, self._timeout_s, self._call))
 
-    async def trio_wait(self, apart: Apart) -> None:
-        """Wait in trio; records are read ``apart``."""
-        self._check(await trio_look(self._look, self._timeout_s, apart))
+    async def trio_wait(self, offload: Offload) -> None:
+        """Wait in trio; records are read by ``offload``."""
+        self._check(await trio_look(self._look, self._timeout_s, offload))
 
     def _look(self) -> Future[None] | None:
         """Read the new records. Returns None if there are enough, else a future for the next change."""

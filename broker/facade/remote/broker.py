@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.console import PageLooks
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.coordinators import Group
 from odradek.broker.facade.generated.blocking.topics import Topic
@@ -19,20 +18,15 @@ from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import GroupInfo, check_places
 from odradek.broker.facade.groups.view import Condition, condition_of, late
 from odradek.broker.facade.records.record import (
-    DecodedRecord,
-    Isolation,
     ProducerRecord,
     RecordMetadata,
-    Records,
     Serializer,
-    StoredRecord,
     TransactionEnd,
     Writing,
     header_pairs,
-    holder_of,
     serialized,
 )
-from odradek.broker.facade.remote.json_values import RemoteHandle, decoded, encoded
+from odradek.broker.facade.remote.json_values import RemoteHandle, encoded
 from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations, operation_of, over_http
 from odradek.broker.facade.remote.transport import Transport
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, now_s
@@ -44,11 +38,6 @@ from odradek.broker.transcript.request_list import Conditions, Requests, Selecti
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.client_configs import Client
-    from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-    from odradek.broker.facade.generated.blocking.coordinators import Group
-    from odradek.broker.facade.generated.blocking.topics import Topic
-    from odradek.broker.facade.generated.blocking.transcript import Transcript
-    from odradek.broker.facade.remote.transport import Transport
     from odradek.broker.facade.state.snapshot import Snapshot
 
 
@@ -75,35 +64,14 @@ class RemoteClock(BrokerClock):
 _LOOK_EVERY_S = 0.02
 
 
-def records_of(found: list[Any], decode: Callable[[], Iterator[DecodedRecord]], holder: str) -> Records:
-    """The records that an answer lists; ``holder`` holds them."""
-    records = [decoded(StoredRecord, each, "records", strict=False) for each in found]
-    return Records(lambda: iter(records), decode, holder)
-
-
 @over_http(Topic)
 class RemoteTopic(Topic):
     """The same as `Topic`, over HTTP."""
 
-    def __init__(self, broker: BlockingBroker, remote: Transport, name: str) -> None:
+    def __init__(self, remote: Transport, name: str) -> None:
         check_name("topic", name)
         self.name = self._identity = name
-        self._broker = broker
         self._remote = remote
-
-    def wait(
-        self,
-        records: int,
-        *,
-        partition: int | None = None,
-        isolation: Isolation = "read_uncommitted",
-        timeout: float = WAIT_TIMEOUT_S,
-    ) -> Records:
-        given = {"records": records, "partition": partition, "isolation": isolation, "timeout": timeout}
-        found = self._remote.ask(operation_of(Topic, "wait"), self.name, given)
-        again = self._broker.records
-        place = holder_of(self.name, partition, isolation)
-        return records_of(found, lambda: iter(again(self.name, partition, isolation=isolation).decoded()), place)
 
 
 @over_http(Group)
@@ -223,7 +191,7 @@ class RemoteTranscript(Transcript):
         raise RuntimeError("a function cannot follow a broker in another process: read /v1/requests/stream")
 
     def clear(self) -> None:
-        """Forget what was asked until now."""
+        """Forget the requests so far."""
         self._remote.operate(Transcript, "clear", None, {})
 
     def _ask(self, member: str, **arguments: Any) -> Requests:
@@ -288,36 +256,10 @@ class RemoteBroker(BlockingBroker):
         return config
 
     def topic(self, name: str) -> Topic:
-        return RemoteTopic(self, self._remote, name)
+        return RemoteTopic(self._remote, name)
 
     def group(self, group_id: str) -> Group:
         return RemoteGroup(group_id, self._remote)
-
-    def records(
-        self,
-        topic: str,
-        partition: int | None = None,
-        *,
-        start: int | None = None,
-        isolation: Isolation = "read_uncommitted",
-        control: bool = False,
-        limit: int | None = None,
-    ) -> Records:
-        given: dict[str, Any] = {
-            "topic": topic,
-            "partition": partition,
-            "start": start,
-            "isolation": isolation,
-            "control": control,
-            "limit": limit,
-        }
-
-        def decode() -> Iterator[DecodedRecord]:
-            found = self._remote.ask(operation_of(PageLooks, "decoded_records"), None, given)
-            return (decoded(DecodedRecord, each, "records", strict=False) for each in found)
-
-        found = self._remote.ask(operation_of(BlockingBroker, "records"), None, given)
-        return records_of(found, decode, holder_of(topic, partition, isolation, start, limit))
 
     def fork(self, data_dir: str | Path | None = None) -> RemoteFork:
         """A second broker in the other process, which begins with the state of this one.
@@ -397,7 +339,7 @@ def connect(url: str, token: str | None = None) -> RemoteBroker:
 
 
 class _Hits:
-    """How often a fault was met there; what was known last, once others are in force."""
+    """The hits of a fault in the other process. Once it was replaced, the last known number."""
 
     def __init__(self, broker: RemoteBroker, number: int, fault: Fault) -> None:
         self._broker = broker

@@ -1,8 +1,8 @@
 """Values as JSON, and JSON as values of the types that a method declares.
 
 Bytes are text where they are UTF-8, else ``{"base64": "..."}``. A (topic, partition) is ``"orders-0"``. Dataclasses are
-objects with their fields and properties; one of a subclass says which in ``class``. A mistake in JSON is told: where,
-what was expected, what came.
+objects with their fields and properties; one of a subclass names it in ``class``. An error names the place in the JSON,
+the expected type and the value.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ _FAULTS: dict[Any, type[Fault]] = {each.__name__: each for each in (WireFault,)}
 
 
 def decoded(hint: Any, data: Any, where: str, *, strict: bool = True) -> Any:
-    """The value of that type; TypeError or ValueError, which begin with ``where``, for JSON of another shape.
+    """The value of a type. Raises TypeError or ValueError, which name the place ``where``, for JSON of another shape.
 
-    ``strict``: unknown fields are mistakes. Otherwise they are passed over.
+    ``strict``: unknown fields are errors. Otherwise they are skipped.
     """
     origin = typing.get_origin(hint)
     arguments = typing.get_args(hint)

@@ -65,7 +65,7 @@ _HINTS: dict[tuple[str, str], Any] = {
     ("produce_all", "records"): Iterable[ProducerRecord | Any],
     ("wait", "fault"): int,
 }
-"""Arguments that are written otherwise in JSON: a fault is its place in ``faults``."""
+"""Arguments with another type in JSON: a fault is its index in ``faults``."""
 
 HANDLES: dict[type, str] = {Undo: "undos", TransactionHold: "holds", Snapshot: "snapshots"}
 """A handle that a verb returns. The object stays with the broker. Its members are under this path, and it is an
@@ -124,7 +124,7 @@ _PARTITION = re.compile(r'\("(\w+)", (\d+)\)')
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked for: ``GET`` looks, ``POST`` waits or changes.
+    """An operation of the control API: ``GET`` reads, ``POST`` waits or changes.
 
     ``owner``: whose ``member`` it is. ``path`` has ``{id}``, ``{topic}`` or ``{group}`` where one of many owners is
     meant. ``doc``: what the member does, without what only Python has.
@@ -140,7 +140,7 @@ class Operation:
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for what clients do, until its ``timeout``."""
+        """Whether it waits for clients, until its ``timeout``."""
         return self.member == "wait"
 
     @property
@@ -224,7 +224,7 @@ def _parameters(function: Any, hints: dict[str, Any]) -> Iterator[Parameter]:
 
 
 def _takes_functions(hint: Any) -> bool:
-    """Serializers run where they are written, before anything is sent."""
+    """Serializers run in the caller's process, before anything is sent."""
     return any(
         getattr(typing.get_origin(each), "__name__", "") == "Callable" for each in (hint, *typing.get_args(hint))
     )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import http.client
 import json
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from odradek.broker.config.broker_config import ConfigError
+from odradek.broker.facade.console import PageLooks
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.coordinators import TransactionHold
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import LagUnknownError
+from odradek.broker.facade.records.record import DecodedRecord, Records, StoredRecord, holder_of
 from odradek.broker.facade.remote.json_values import RemoteError, RemoteHandle, decoded, encoded
 from odradek.broker.facade.remote.operations import HANDLES, PLACE, Operation, operation_of, over_http
 from odradek.broker.facade.thread_bridge import BrokerClosedError
@@ -21,6 +24,8 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 _PATIENCE_S = 60.0
 _LONGEST_WAIT_S = 7 * 86400.0
+_OF_RECORDS = ("topic", "partition", "start", "isolation", "control", "limit")
+"""The arguments of `records` and `wait` that choose records."""
 _ERRORS: dict[str, type[Exception]] = {
     each.__name__: each
     for each in (
@@ -73,16 +78,19 @@ class Transport:
         return Transport(f"{self.url.rpartition(':')[0]}:{urlsplit(url).port}", self._token)
 
     def call(self, member: str, /, **arguments: Any) -> Any:
-        """Carry out an operation of the broker."""
+        """Execute an operation of the broker."""
         return self.operate(BlockingBroker, member, None, arguments)
 
     def operate(self, owner: type, member: str, identity: str | None, arguments: dict[str, Any]) -> Any:
         """The result of an operation, of the type that its method declares; raises what the method raised."""
         operation = operation_of(owner, member)
-        return self._result(operation, self.ask(operation, identity, arguments))
+        answer = self.ask(operation, identity, arguments)
+        if operation.result is Records:
+            return self._records(identity, arguments, answer)
+        return self._result(operation, answer)
 
     def ask(self, operation: Operation, identity: str | None, arguments: dict[str, Any]) -> Any:
-        """The answer's JSON; raises the error that it tells of, BrokerClosedError if nobody answers."""
+        """The JSON of the response. Raises the error in it, or BrokerClosedError if no server answers."""
         path = PLACE.sub(f"/{quote(identity or '', safe='')}", operation.path)
         patience_s = min(arguments.get("timeout") or 0.0, _LONGEST_WAIT_S)
         if "timeout" in arguments:
@@ -112,6 +120,18 @@ class Transport:
         finally:
             connection.close()
 
+    def _records(self, topic: str | None, arguments: dict[str, Any], answer: list[Any]) -> Records:
+        """The records of an answer. `Records.decoded` asks for them again, decoded."""
+        given = {"topic": topic, **{name: each for name, each in arguments.items() if name in _OF_RECORDS}}
+
+        def decode() -> Iterator[DecodedRecord]:
+            found = self.ask(operation_of(PageLooks, "decoded_records"), None, given)
+            return (decoded(DecodedRecord, each, "records", strict=False) for each in found)
+
+        records = [decoded(StoredRecord, each, "records", strict=False) for each in answer]
+        place = {name: each for name, each in given.items() if name != "control"}
+        return Records(lambda: iter(records), decode, holder_of(**place))
+
     def _result(self, operation: Operation, answer: Any) -> Any:
         if operation.result not in HANDLES:
             found = decoded(operation.result, answer, operation.name, strict=False)
@@ -126,7 +146,7 @@ class Transport:
 
 
 def not_answered(url: str, error: Exception) -> str:
-    """Why a control API could not be asked, and how to start one."""
+    """Why no control API has answered, and how to start one."""
     if isinstance(error, OSError) and not isinstance(error, http.client.HTTPException):
         said = f"no control API answers at {url}: {error.strerror or error}"
     else:
@@ -139,7 +159,7 @@ def _text(value: Any) -> str:
 
 
 def remote_error(told: dict[str, Any]) -> Exception:
-    """The error that another process told of: its class, its message, and Kafka's code if it is Kafka's refusal."""
+    """The error in a response: its class, its message, and Kafka's code if Kafka would refuse the request."""
     kind, message = told["type"], told["message"]
     if "code" in told:
         code = ErrorCode[told["code"]]

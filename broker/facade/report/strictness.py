@@ -26,10 +26,8 @@ from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.report.situation import Situation
     from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.schemas.record_schemas import Part, RegisteredSchemas
-    from odradek.broker.transcript.recorded_request import RecordedRequest
     from odradek.protocol.message import Buffer
 
 
@@ -458,7 +456,7 @@ def _no_switch(word: str) -> str:
 
 
 def opt_in_rules(also: str) -> frozenset[str]:
-    """The names of `OPT_IN` in a text, apart by spaces; ValueError for other words, TypeError for what is not text."""
+    """The names of `OPT_IN` in a text, with spaces between them. ValueError for other words, TypeError for no text."""
     if not isinstance(also, str):
         raise TypeError(f"also={also!r}: expected text with names of rules, such as {next(iter(OPT_IN))!r}")
     for name in (words := also.split()):

@@ -1,4 +1,4 @@
-"""The state of a broker as a value: `snapshot` takes it, `restore` returns to it, or to the state of the start.
+"""The state of a broker as a value: `snapshot` takes it, `restore` restores it, or the state of the start.
 
 A `Snapshot` is immutable and belongs to the user; the state itself stays with the cluster. It consists of copies of
 the logs that share their bytes (`PartitionLog.twin`; only the owner of an index array appends to it), a fork of the
@@ -11,7 +11,7 @@ jumps, waits do not); starts and stops nodes; appends the records that lead from
 (`metadata/snapshot`), so every publisher follows as usual; gives partitions copies of the copies; and starts the
 coordinators with the machines (`Shard.start_copied`). Nothing that clients compare ever goes back: a partition whose
 log changes gets a leader epoch above all earlier ones (`Cluster.rewound_epochs`), and producer ids grow. A partition
-that still has what the snapshot has (`PartitionCopy.is_what`) is left alone.
+whose content is that of the snapshot (`PartitionCopy.matches`) is left alone.
 
 On disk (`storage/partition_folders`) the copies are of closed segments: `KeptLogs` gives their files second names. A
 restore lays out the folders under names that any start drops, writes a mark with the future end of the metadata log,
@@ -19,7 +19,7 @@ appends the records as one batch or one metadata transaction, and renames. That 
 start that finds the mark completes the rest or drops the folders.
 `tests/broker/facade/state/test_restore.py` stops the process at every call.
 
-A fork is a new cluster that goes to such a snapshot before it listens. A reset goes to the image of the start in the
-same way, with new topic ids. A machine that keeps more than `snapshot` returns breaks this; the same test compares all
-that clients can ask for.
+A fork is a new cluster that restores a snapshot before it listens. A reset restores the image of the start, with new
+topic ids. A machine with state that its `snapshot` lacks breaks this; the same test compares everything that clients
+can ask for.
 """

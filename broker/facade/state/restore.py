@@ -1,11 +1,12 @@
-"""Going back to a snapshot, or to the start: the same broker at the same addresses, with the state that it had.
+"""Restores a snapshot, or the state of the start, in a running broker. The addresses stay the same.
 
-Connections are cut first, so that nothing of what clients had under way reaches the state that comes; they connect
-again as after a broken network. The metadata goes back by records (`metadata.changes`), so all that follow the image
-do; then partitions get copies of the logs of that time, and coordinators the machines.
+Connections are closed first, so that no request in flight reaches the restored state; clients reconnect. The metadata
+is restored by records (`metadata.changes`), so every publisher follows. Then partitions get copies of the logs of the
+snapshot, and coordinators its machines.
 
-Leader epochs go on where a log changes, so that clients who were further see that records are gone, as after an unclean
-election, and reset instead of passing over what is written next. Producer ids go on too: none is given twice.
+A partition whose log changes gets a higher leader epoch. A client that has read further sees that records are gone, as
+after an unclean election, and resets instead of skipping what is written next. Producer ids grow: none is assigned
+twice.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ def restore(cluster: Cluster, snapshot: Snapshot) -> None:
         raise TypeError(f"restore({snapshot!r}): expected what broker.snapshot() returned")
     if not snapshot.is_of(cluster):
         raise ValueError("this snapshot is of another broker: fork() takes a state to another one")
-    go_to(cluster, snapshot)
+    apply_snapshot(cluster, snapshot)
 
 
-def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
-    """Take over the state of a snapshot of any cluster with the same nodes."""
+def apply_snapshot(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Restore a snapshot of this cluster, or of another one with the same nodes."""
     _mend(cluster)
     for service in _coordinators_made(cluster):
         service.release_loads()
@@ -105,7 +106,7 @@ def forget_clients(cluster: Cluster) -> None:
 
 
 def _same_nodes(cluster: Cluster, snapshot: Snapshot) -> list[int]:
-    """Let those nodes be there that were, with the values that they had. Returns those that had gone since."""
+    """Restore the nodes and their own configs. Returns the nodes that had left since."""
     config = snapshot.config
     keep_nodes(cluster, config.node_ids)
     gone = [node_id for node_id in config.later_ids if node_id not in cluster.nodes]
@@ -138,9 +139,9 @@ def _nodes(cluster: Cluster, snapshot: Snapshot) -> None:
 
 
 def _metadata(cluster: Cluster, snapshot: Snapshot) -> RestoredLogs | None:
-    """Bring the image back. Partitions whose log is another one now get a new leader epoch.
+    """Restore the image. Partitions whose log changes get a new leader epoch.
 
-    Returns the files that are to be put in place now, where the snapshot has some.
+    Returns the files to put in place, if the snapshot has files.
     """
     live = dict(opened(cluster.topics))
 
@@ -164,11 +165,11 @@ def _differs(partition: Partition, key: PartitionKey, snapshot: Snapshot) -> boo
     copy = snapshot.partitions.get(key)
     if copy is None:
         return bool(partition.log.log_end_offset)
-    return not copy.is_what(partition)
+    return not copy.matches(partition)
 
 
 def _logs(cluster: Cluster, snapshot: Snapshot, files: RestoredLogs | None) -> None:
-    """Give each partition the log of that time; those that have it already keep it."""
+    """Give each partition its log of the snapshot, unless it has the same content."""
     differing = []
     copied = forked_into(cluster.topics.backend, snapshot.now_ms)
     for key, partition in list(opened(cluster.topics)):
@@ -180,11 +181,11 @@ def _logs(cluster: Cluster, snapshot: Snapshot, files: RestoredLogs | None) -> N
         copied = files.take
     for key, copy in snapshot.partitions.items():
         partition = cluster.partition(*key)
-        if copy.is_what(partition):
+        if copy.matches(partition):
             continue
         log, replicas = copy.put_into(partition, copied)
         partition.go_on_with(log, replicas, cluster.replicator)
-        copy.is_in(partition)
+        copy.restored_in(partition)
         cluster.rewound_epochs[key] = partition.leader_epoch
         if replicas is not None:
             differing.append(partition)
@@ -210,14 +211,14 @@ def _coordinators(cluster: Cluster, snapshot: Snapshot) -> None:
 
 
 def whole(records: Sequence[MetadataRecord]) -> list[MetadataRecord]:
-    """Records that the log is to have all or none of, however many they are; one where there would be none."""
+    """The records as one atomic unit: a batch, or a metadata transaction. A NoOpRecord if there are none."""
     if len(records) <= MAX_BATCH_RECORDS:
         return list(records) or [NoOpRecord()]
     return [BeginTransactionRecord("Restore"), *records, EndTransactionRecord()]
 
 
 def adopt(cluster: Cluster, snapshot: Snapshot, records: Sequence[MetadataRecord]) -> RestoredLogs:
-    """Write these records, with which all files change. Returns the files, which are to be put in place now."""
+    """Lay out the files, and append the records that commit them. Returns the files to put in place."""
     files = _laid_out(cluster, snapshot, records)
     if records or not files.is_empty:
         written = whole(records)
@@ -231,7 +232,7 @@ def adopt(cluster: Cluster, snapshot: Snapshot, records: Sequence[MetadataRecord
 
 
 def _laid_out(cluster: Cluster, snapshot: Snapshot, records: Sequence[MetadataRecord]) -> RestoredLogs:
-    """The files of a snapshot for the partitions that differ, or that the records change."""
+    """Lay out files for the partitions that differ from the snapshot, or that the records change."""
     assert cluster.directory is not None
     cluster.directory.open_all(cluster.topics)
     logs = cluster.directory.new_restored_logs()
@@ -239,7 +240,7 @@ def _laid_out(cluster: Cluster, snapshot: Snapshot, records: Sequence[MetadataRe
     changed = {(each.topic_id, each.partition_id) for each in records if isinstance(each, PartitionRecord)}
     try:
         for key, copy in snapshot.partitions.items():
-            if key in changed or key not in live or not copy.is_what(live[key]):
+            if key in changed or key not in live or not copy.matches(live[key]):
                 logs.add(copy.log, key[0], snapshot.image.topics_by_id[key[0]].partitions[key[1]])
         for key, partition in _without_copy(cluster, snapshot):
             if key in snapshot.partitions or (key in live and not partition.log.log_end_offset):
@@ -252,7 +253,7 @@ def _laid_out(cluster: Cluster, snapshot: Snapshot, records: Sequence[MetadataRe
 
 
 def _without_copy(cluster: Cluster, snapshot: Snapshot) -> Iterable[tuple[PartitionKey, Partition]]:
-    """Partitions that the snapshot knows, too, and had nothing then."""
+    """Partitions that exist in the snapshot and were empty in it."""
     for topic in cluster.topics.all():
         for partition in topic.partitions:
             key = topic.topic_id, partition.index
@@ -261,15 +262,15 @@ def _without_copy(cluster: Cluster, snapshot: Snapshot) -> Iterable[tuple[Partit
 
 
 def put_in_place(cluster: Cluster, snapshot: Snapshot, logs: RestoredLogs) -> None:
-    """The metadata are written: close the logs that go, and rename.
+    """Close the replaced logs and rename the new folders, after the metadata was written.
 
-    StorageError where that fails half-way: the next start does the rest, and nothing is written to these partitions
-    until then.
+    Raises StorageError if that fails half-way. These partitions are then offline until the next start, which completes
+    the change.
     """
     gone = []
     for key, partition in opened(cluster.topics):
         copy = snapshot.partitions.get(key)
-        if copy is not None and not copy.is_what(partition):
+        if copy is not None and not copy.matches(partition):
             gone.append(partition)
             partition.let_go()
     try:
@@ -345,7 +346,7 @@ def _forget_data(cluster: Cluster) -> None:
 
 
 def _with_new_topics(start: MetadataImage) -> MetadataImage:
-    """The image of the start with its topics made anew: clients see that they are others. Kafka's own come by use."""
+    """The image of the start with new topic ids. Internal topics are left out: they are created on first use."""
     topics = [
         TopicImage(topic.name, new_uuid(), topic.partitions) for topic in start.topics.values() if not topic.internal
     ]
@@ -356,7 +357,7 @@ def _with_new_topics(start: MetadataImage) -> MetadataImage:
 
 
 def _set_clock(cluster: Cluster, *, kept: bool) -> None:
-    """Show the machine's time. Sessions and rounds of maintenance keep their end."""
+    """Follow the machine's clock. Session timeouts and maintenance rounds keep their remaining time."""
     before_ms = cluster.clock.now_ms()
     cluster.clock.set_ms(None)
     step_ms = cluster.clock.now_ms() - before_ms

@@ -67,7 +67,7 @@ class PartitionCopy:
         self.log, self.replicas = _copied(partition, partition.log, partition.replica_set, copy)
         self._stamp = None if partition.replica_set is not None else _Stamp.of(partition)
 
-    def is_what(self, partition: Partition) -> bool:
+    def matches(self, partition: Partition) -> bool:
         """Whether the partition has the same content now."""
         if self._stamp is None or partition.replica_set is not None or not partition.opened:
             return False
@@ -80,7 +80,7 @@ class PartitionCopy:
         log.producers.rewind()
         return log, replicas
 
-    def is_in(self, partition: Partition) -> None:
+    def restored_in(self, partition: Partition) -> None:
         """Note that the partition has this content now."""
         if self.replicas is None:
             self._stamp = _Stamp.of(partition)
@@ -181,7 +181,7 @@ def _kept_logs(cluster: Cluster) -> KeptLogs | None:
     if lost:
         name, index = lost[0]
         raise StorageError(f"{name}-{index} can't be opened, so there is no snapshot of it")
-    return None if _apart(cluster) else cluster.directory.new_kept_logs()
+    return None if _diverged(cluster) else cluster.directory.new_kept_logs()
 
 
 def _copying(cluster: Cluster, kept: KeptLogs | None, now_ms: int) -> CopyLog:
@@ -190,17 +190,17 @@ def _copying(cluster: Cluster, kept: KeptLogs | None, now_ms: int) -> CopyLog:
     return lambda log, topic_id: kept.keep(log, topic_id, now_ms)
 
 
-def _apart(cluster: Cluster) -> Partition | None:
+def _diverged(cluster: Cluster) -> Partition | None:
     """A partition whose replicas differ, if there is one."""
     return next((each for _, each in opened(cluster.topics) if each.replica_set is not None), None)
 
 
 def take(cluster: Cluster) -> Snapshot:
     """Take a snapshot. Raises ValueError for a cluster with a data directory while replicas differ."""
-    apart = None if cluster.directory is None else _apart(cluster)
-    if apart is not None:
+    differing = None if cluster.directory is None else _diverged(cluster)
+    if differing is not None:
         raise ValueError(
-            f"the replicas of {apart.topic.name}-{apart.index} differ, and the broker has a data directory: "
+            f"the replicas of {differing.topic.name}-{differing.index} differ, and the broker has a data directory: "
             "a snapshot of that is taken in memory only. heal() brings the replicas together"
         )
     return Snapshot(cluster)

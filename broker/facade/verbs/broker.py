@@ -85,8 +85,7 @@ class TrioBroker(TopicVerbs, CoordinatorVerbs, NodeVerbs):
         """Take a snapshot for ``restore``: topics, records, groups, transactions, timers, clock, nodes and users.
 
         The cost does not depend on the number of records, because a snapshot shares them with the broker, on disk too.
-        Faults are not part of it. Raises ValueError for a broker with a data directory while a test keeps replicas
-        apart.
+        Faults are not part of it. Raises ValueError for a broker with a data directory while replicas differ.
         """
         from odradek.broker.facade.state.snapshot import take
 

@@ -66,7 +66,7 @@ class TrioTopic(TopicView):
 
         topics = self._cluster.topics
         with RecordWait(self._look, topics, self.name, records, partition, isolation, timeout) as waiting:
-            await waiting.trio_wait(apart=self._broker._apart)
+            await waiting.trio_wait(offload=self._broker._offload)
         return self._broker.records(self.name, partition, isolation=isolation)
 
     def move_leader(self, partition: int, node_id: int) -> Pending[TrioUndo]:

@@ -40,7 +40,7 @@ class TrioTranscript(TranscriptView):
         check_number("timeout", timeout)
         selection = Selection(api, **conditions)
         with RequestWait(self._cluster, self._broker._look, self._reader, selection, count) as waiting:
-            return await waiting.trio_wait(timeout, apart=self._broker._apart)
+            return await waiting.trio_wait(timeout, offload=self._broker._offload)
 
     def follow(self, told: Callable[[RecordedRequest], None]) -> Pending[TrioUndo]:
         """Call a function with each request that has been served, in the broker's thread.

@@ -1,4 +1,4 @@
-"""`odradek ctl`: carry out an operation of a control API. The operations are those that its OpenAPI document lists."""
+"""`odradek ctl`: execute an operation of a control API. The operations are those of its OpenAPI document."""
 
 from __future__ import annotations
 

@@ -166,9 +166,9 @@ async def _export(
 
 def _write_schemas(cluster: Cluster, schemas: Sequence[RegistryRecord], report: ExportReport) -> None:
     """Append the records of a registry in batches that the topic takes."""
-    from odradek.broker.facade.records.state_log import KeptLog
+    from odradek.broker.facade.records.state_log import StateLog
 
-    log = KeptLog(cluster, lambda function: function(), SCHEMAS)
+    log = StateLog(cluster, lambda function: function(), SCHEMAS)
     rows: list[tuple[bytes, bytes | None]] = []
     for number, each in enumerate(schemas, start=1):
         rows.append((each.key_bytes, each.value_bytes))

@@ -1,4 +1,4 @@
-"""Carries out an operation on a broker: its arguments from the request, its result as JSON, the handles that stay."""
+"""Executes operations on a broker: arguments from the request, the result as JSON, handles that are kept."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def of_body(operation: Operation, body: bytes) -> dict[str, Any]:
-    """From a JSON object; an empty body is an empty object. ValueError or TypeError, in words."""
+    """The arguments in a JSON object; an empty body is an empty object. Raises ValueError or TypeError."""
     data = json_of(body) if body else {}
     if not isinstance(data, dict):
         raise TypeError("the body: expected a JSON object with the arguments")
@@ -42,7 +42,7 @@ def of_body(operation: Operation, body: bytes) -> dict[str, Any]:
 
 
 def of_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
-    """From the query of a URL, where all is text."""
+    """The arguments in the query of a URL, where every value is text."""
     hints = {each.name: each.hint for each in operation.parameters}
     return _chosen(operation, {name: _of_text(hints.get(name), text) for name, text in query.items()})
 
@@ -96,7 +96,7 @@ class _Waits(TrioBroker):
         super().__init__(broker.cluster, broker._look)
         self._readers = trio.CapacityLimiter(_READERS)
 
-    async def _apart(self, function: Callable[[], T]) -> T:
+    async def _offload(self, function: Callable[[], T]) -> T:
         return await trio.to_thread.run_sync(function, limiter=self._readers)
 
 
@@ -129,7 +129,7 @@ class Calls:
         if isinstance(owner, TransactionHold):
             owner = TrioTransactionHold(owner._held, waits._always)
         result = await getattr(owner, operation.member)(*self._positional(operation, arguments), **arguments)
-        return await waits._apart(lambda: self._answer(result))
+        return await waits._offload(lambda: self._answer(result))
 
     def follow(self, told: Callable[[RecordedRequest], None]) -> Undo:
         """Have a function called, in the broker's thread, with each request that has come to its end."""

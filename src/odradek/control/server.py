@@ -19,7 +19,6 @@ from odradek.http_thread import HttpThread
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 
 
 class ControlServer(HttpThread):

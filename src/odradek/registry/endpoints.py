@@ -173,6 +173,11 @@ def _parsing(function: Callable[[RegistryState, Request, Parser], Any]) -> Endpo
     return lambda registry, request: registry.look(lambda state: function(state, request, registry.parser))
 
 
+def _changing(decide: Callable[[RegistryState, Request], decisions.Decision]) -> Endpoint:
+    """An endpoint that appends what it decides."""
+    return lambda registry, request: registry.change(lambda state: decide(state, request))
+
+
 # -- schemas by id and GUID
 
 
@@ -346,16 +351,6 @@ def _look_up(state: RegistryState, request: Request, parser: Parser) -> dict[str
     raise schema_not_found(f"like this one under {subject!r}")
 
 
-def _delete_subject(registry: Registry, request: Request) -> Any:
-    subject, permanent = request.subject, request.flag("permanent")
-    return registry.change(lambda state: decisions.delete_subject(state, subject, permanent))
-
-
-def _delete_version(registry: Registry, request: Request) -> Any:
-    subject, number, permanent = request.subject, request.version, request.flag("permanent")
-    return registry.change(lambda state: decisions.delete_version(state, subject, number, permanent))
-
-
 def _compatibility(state: RegistryState, request: Request, parser: Parser) -> dict[str, Any]:
     subject, asked = request.subject, request.schema_request
     earlier = state.all_of(subject, deleted=False)
@@ -382,14 +377,6 @@ def _config(state: RegistryState, request: Request) -> dict[str, Any]:
     return found
 
 
-def _set_config(registry: Registry, request: Request) -> Any:
-    return registry.change(lambda state: decisions.set_config(state, request.subject_or_all, request.object))
-
-
-def _delete_config(registry: Registry, request: Request) -> Any:
-    return registry.change(lambda state: decisions.delete_config(state, request.subject_or_all))
-
-
 def _mode(state: RegistryState, request: Request) -> dict[str, str]:
     subject = request.subject_or_all
     if subject is None or request.flag("defaultToGlobal") or state.modes.get(None) == READONLY_OVERRIDE:
@@ -400,25 +387,9 @@ def _mode(state: RegistryState, request: Request) -> dict[str, str]:
     return {"mode": found}
 
 
-def _set_mode(registry: Registry, request: Request) -> Any:
-    subject, force = request.subject_or_all, request.flag("force")
-    return registry.change(lambda state: decisions.set_mode(state, subject, request.object, force))
-
-
-def _delete_mode(registry: Registry, request: Request) -> Any:
-    recursive = request.flag("recursive")
-    return registry.change(lambda state: decisions.delete_mode(state, request.subject_or_all, recursive))
-
-
 def _contexts(state: RegistryState, request: Request) -> list[str]:
     prefix = request.query.get("contextPrefix", "")
     return request.page([each for each in state.contexts if each.startswith(prefix)])
-
-
-def _delete_context(registry: Registry, request: Request) -> Any:
-    context = request.path["context"]
-    named = context if context.startswith(".") else f".{context}"
-    return registry.change(lambda state: decisions.delete_context(state, named))
 
 
 def _cluster(registry: Registry, request: Request) -> Any:
@@ -430,6 +401,24 @@ def _associations(registry: Registry, request: Request) -> list[Any]:
     """An empty list: clients ask for the associations of their topics, and none can be made here."""
     return []
 
+
+_delete_subject = _changing(
+    lambda state, request: decisions.delete_subject(state, request.subject, request.flag("permanent"))
+)
+_delete_version = _changing(
+    lambda state, request: decisions.delete_version(state, request.subject, request.version, request.flag("permanent"))
+)
+_set_config = _changing(lambda state, request: decisions.set_config(state, request.subject_or_all, request.object))
+_delete_config = _changing(lambda state, request: decisions.delete_config(state, request.subject_or_all))
+_set_mode = _changing(
+    lambda state, request: decisions.set_mode(state, request.subject_or_all, request.object, request.flag("force"))
+)
+_delete_mode = _changing(
+    lambda state, request: decisions.delete_mode(state, request.subject_or_all, request.flag("recursive"))
+)
+_delete_context = _changing(
+    lambda state, request: decisions.delete_context(state, f".{request.path['context'].removeprefix('.')}")
+)
 
 _VERSION = "/subjects/{subject}/versions/{version}"
 ENDPOINTS: Table = [

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from odradek.broker.facade.records.state_log import KeptLog
+from odradek.broker.facade.records.state_log import StateLog
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.schemas.framing import JsonText
 from odradek.broker.schemas.record_schemas import Part, Schema
@@ -35,7 +35,7 @@ class Registry:
     each call decides on a state that nobody changes."""
 
     def __init__(self, broker: BlockingBroker) -> None:
-        self._kept = KeptLog(broker.cluster, broker._look, TOPIC)
+        self._kept = StateLog(broker.cluster, broker._look, TOPIC)
         self._cluster = broker.cluster
         self._state = RegistryState()
         self._lock = threading.Lock()
@@ -85,7 +85,7 @@ class Registry:
             except KafkaError as error:
                 raise store_failed(f"{error.code.name}: {error.message}") from None
             if news is not None:
-                state = RegistryState() if news.anew else self._state.copied()
+                state = RegistryState() if news.replaced else self._state.copied()
                 for each in news.records:
                     try:
                         state.replay(parsed(each.key, each.value))

@@ -42,9 +42,8 @@ class NodeVerbs(BlockingVerbs):
     def start_node(self, node_id: int, *, config: Mapping[str, Any] | None = None) -> None:
         """Start a node at its old address with its old logs. It catches up with the leaders of its partitions.
 
-        ``config``: the configs that it has of its own from now on, in place of those that it had. What all nodes have
-        in common can only be another if no other node is up, and what the cluster reads once cannot. Raises ValueError
-        for what does not fit.
+        ``config`` replaces the node's own configs. A config that all nodes share can change only while no other node is
+        up; one that the cluster reads at its start cannot. Raises ValueError for other values.
         """
         from odradek.broker.nodes.node_life import start_node
 
@@ -52,12 +51,11 @@ class NodeVerbs(BlockingVerbs):
         self._call(lambda: start_node(self._cluster, node_id, own))
 
     def add_node(self, *, node_id: int | None = None, config: Mapping[str, Any] | None = None) -> int:
-        """Let a new broker join the running cluster; returns its id, by default the one behind the highest.
+        """Add a broker to the running cluster. Returns its id, by default the highest id plus 1.
 
-        ``config``: the configs that it has of its own. It has no replicas until new topics or reassignments give it
-        some. It is no controller, unless the cluster has a dynamic quorum: then it is one that observes, and
-        AddRaftVoter lets it vote. Raises ValueError for an id that is taken, for configs that do not fit, and for a
-        cluster with a data directory.
+        ``config``: the node's own configs. The broker gets replicas by new topics and reassignments. With a dynamic
+        quorum it is also an observer of the quorum, and AddRaftVoter makes it a voter. Raises ValueError for an id that
+        is taken, for configs with which it would not start, and for a cluster with a data directory.
         """
         from odradek.broker.nodes.added_nodes import add_node
 
@@ -65,12 +63,13 @@ class NodeVerbs(BlockingVerbs):
         return self._call(lambda: add_node(self._cluster, node_id, own))
 
     def remove_node(self, node_id: int) -> None:
-        """Shut a broker down, if it is up, and unregister it. Reassign its replicas before: ValueError if it has some.
+        """Shut a broker down, if it is up, and unregister it.
 
-        Those of internal topics move to other nodes by themselves.
+        Raises ValueError while it has replicas: reassign them first. Replicas of internal topics move to other nodes
+        automatically.
 
-        One that had joined the running cluster is gone then, and its id is free. Another one stays as a node that is
-        down; ``start_node`` registers it again.
+        A broker that ``add_node`` has added leaves the cluster, and its id is free. A broker of the start stays as a
+        node that is down; ``start_node`` registers it again.
         """
         from odradek.broker.nodes.added_nodes import remove_node
 

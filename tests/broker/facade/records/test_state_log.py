@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 import odradek
-from odradek.broker.facade.records.state_log import KeptLog, News
+from odradek.broker.facade.records.state_log import News, StateLog
 from odradek.protocol.errors import KafkaError
 from tests.fakes.brokers import broker_fixture
 
 broker = broker_fixture()
 
 
-def kept(broker: odradek.KafkaBroker) -> KeptLog:
-    return KeptLog(broker.cluster, broker._look, "state")
+def kept(broker: odradek.KafkaBroker) -> StateLog:
+    return StateLog(broker.cluster, broker._look, "state")
 
 
 def seen(news: News | None) -> tuple[bool, list[bytes | None]] | None:
-    return None if news is None else (news.anew, [each.value for each in news.records])
+    return None if news is None else (news.replaced, [each.value for each in news.records])
 
 
 def test_what_is_new_is_read_once(broker: odradek.KafkaBroker) -> None:
@@ -28,7 +28,7 @@ def test_what_is_new_is_read_once(broker: odradek.KafkaBroker) -> None:
     assert log.news() is None
     assert log.append([(b"k", None)])
     assert seen(log.news()) == (False, [None])
-    assert repr(log) == "<KeptLog state to 3>"
+    assert repr(log) == "<StateLog state to 3>"
 
 
 def test_nothing_is_appended_behind_what_is_unread(broker: odradek.KafkaBroker) -> None:

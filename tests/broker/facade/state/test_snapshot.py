@@ -42,16 +42,16 @@ def test_a_copy_knows_whether_the_partition_still_has_it() -> None:
     cluster, partition = _cluster()
     _append(partition)
     copy = PartitionCopy(partition, _copy())
-    assert copy.is_what(partition)
+    assert copy.matches(partition)
     _append(partition)
-    assert not copy.is_what(partition)
+    assert not copy.matches(partition)
     log, replicas = copy.put_into(partition, _copy())
     partition.go_on_with(log, replicas, cluster.replicator)
-    copy.is_in(partition)
-    assert copy.is_what(partition)
+    copy.restored_in(partition)
+    assert copy.matches(partition)
     assert partition.log.log_end_offset == copy.log.log_end_offset == 1
     partition.delete_records(-1)
-    assert not copy.is_what(partition)
+    assert not copy.matches(partition)
     assert copy.log.log_start_offset == 0
 
 
@@ -62,14 +62,14 @@ def test_a_compacted_log_is_another_one() -> None:
         partition.append(build_batch([Record(0, 1, b"k", b"v", ())]), now_ms=1)
     partition.log.roll(1)
     copy = PartitionCopy(partition, _copy())
-    assert copy.is_what(partition)
+    assert copy.matches(partition)
     assert compact(partition.log, 1, force=True) is not None
-    assert not copy.is_what(partition)
+    assert not copy.matches(partition)
     log, replicas = copy.put_into(partition, _copy())
     assert log.segments[0].size > partition.log.segments[0].size
     partition.go_on_with(log, replicas, cluster.replicator)
-    copy.is_in(partition)
-    assert copy.is_what(partition)
+    copy.restored_in(partition)
+    assert copy.matches(partition)
 
 
 def test_replicas_that_differ_are_copied_with_their_logs() -> None:
@@ -79,7 +79,7 @@ def test_replicas_that_differ_are_copied_with_their_logs() -> None:
     cluster.replicator.hold(partition, slow, NOTHING)
     _append(partition)
     copy = PartitionCopy(partition, _copy())
-    assert not copy.is_what(partition), "its replicas may change without a record"
+    assert not copy.matches(partition), "its replicas may change without a record"
     cluster.replicator.heal()
     assert partition.replica_set is None
     log, replicas = copy.put_into(partition, _copy())
