@@ -164,19 +164,26 @@ def test_a_clean_end_hands_over_as_kafka_does(tmp_path: Path) -> None:
     again.close_logs()
 
 
-def test_an_end_that_the_disk_refuses_is_no_clean_one(tmp_path: Path) -> None:
-    mark = tmp_path / ".kafka_cleanshutdown"
-    for refused in (FOLDER, "a-0"):
-        fs = FaultyFileSystem()
-        cluster = durable(tmp_path, fs)
-        cluster.open_directory()
-        if "a" not in cluster.topics:
-            cluster.create_topic("a")
-        put(cluster.topics.by_name("a").partitions[0].log, (b"k", b"v"))
-        fs.refuse = lambda call, path, refused=refused: errno.EIO if refused in path.parts else None  # type: ignore[misc]
-        cluster.close_logs()
-        assert not mark.exists(), refused
-        die(cluster)
+@pytest.mark.parametrize(("refused", "times"), [(FOLDER, 1), (FOLDER, 100), ("a-0", 100)])
+def test_an_end_that_the_disk_refuses_is_no_clean_one(tmp_path: Path, refused: str, times: int) -> None:
+    """The first that the metadata log is told at the end is that the broker shuts down."""
+    mark, fs, left = tmp_path / ".kafka_cleanshutdown", FaultyFileSystem(), [times]
+    cluster = durable(tmp_path, fs)
+    cluster.open_directory()
+    cluster.create_topic("a")
+    put(cluster.topics.by_name("a").partitions[0].log, (b"k", b"v"))
+
+    def refuse(call: str, path: Path) -> int | None:
+        if refused not in path.parts or not left[0]:
+            return None
+        left[0] -= 1
+        return errno.EIO
+
+    fs.refuse = refuse
+    cluster.close_logs()
+    assert left[0] < times
+    assert not mark.exists()
+    die(cluster)
     again = durable(tmp_path)
     again.open_directory()
     assert list(again.image.topics) == ["a"]
