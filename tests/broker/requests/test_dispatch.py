@@ -16,6 +16,7 @@ from odradek.broker.requests.parked_request import Parked
 from odradek.broker.requests.recent_requests import Exchange
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.file_slice import joined
+from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame, response_of
 from tests.fakes.cluster import FakeCluster
@@ -188,6 +189,26 @@ def test_a_client_that_is_cut_before_its_first_request_is_a_denial() -> None:
         "LOGIN",
         "no certificate",
     )
+
+
+def test_before_a_log_in_a_request_has_a_thousand_elements_at_most() -> None:
+    cluster = FakeCluster()
+    asked: list[int] = []
+
+    def refuse(ctx: RequestContext, request: DescribeGroupsRequest) -> None:
+        asked.append(len(request.groups))
+
+    def begin(count: int) -> None:
+        frame = memoryview(request_frame(DescribeGroupsRequest(["g"] * count), 5))[4:]
+        cluster.dispatcher.begin_refused(cluster.nodes[1], ConnectionInfo(id="c1"), frame, refuse)
+
+    begin(1000)
+    with pytest.raises(CloseConnection):
+        begin(1001)
+    assert asked == [1000]
+    unknown = memoryview(struct.pack(">hhih", 999, 0, 1, -1))
+    with pytest.raises(CloseConnection):
+        cluster.dispatcher.begin_refused(cluster.nodes[1], ConnectionInfo(id="c1"), unknown, refuse)
 
 
 def test_unknown_header_tags_are_skipped() -> None:

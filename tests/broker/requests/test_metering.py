@@ -13,10 +13,19 @@ from odradek.broker.requests.dispatch import Pending, Throttled
 from odradek.broker.requests.parked_request import Parked
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ReplicaState,
+)
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.generated.messages.share_fetch import ShareFetchRequest
+from odradek.protocol.generated.messages.write_txn_markers import WriteTxnMarkersRequest
+from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.broker.conftest import request_frame, response_of
@@ -195,3 +204,51 @@ def test_a_share_fetch_reads_no_more_than_the_window_allows() -> None:
         ctx.charge = meter.charge_of(memoryview(b""))
         serve(ctx, ShareFetchRequest(max_bytes=5000, min_bytes=2000))
     assert seen == [(1000, 1000), (5000, 2000)]
+
+
+def test_followers_fetch_without_quotas() -> None:
+    asked = Asked()
+    asked.set(consumer_byte_rate=100.0, request_percentage=1.0)
+    meter = asked.cluster.dispatcher.meter
+    assert meter is not None
+    read: list[int] = []
+    serve = meter.metered(lambda ctx, request: read.append(request.max_bytes))
+    for version, replica, state in ((12, 0, -1), (15, -1, 0), (12, -1, -1)):
+        ctx = RequestContext(
+            asked.cluster.services, asked.cluster.nodes[1], asked.info, FetchRequest.API_KEY, version, 1, "app"
+        )
+        ctx.charge = meter.charge_of(memoryview(b""))
+        ctx.charge.busy_ns = 10**9
+        request = FetchRequest(replica_id=replica, replica_state=ReplicaState(state), max_bytes=5000)
+        serve(ctx, request)
+        _, throttle = meter.settle(codec(FetchResponse, version), ctx, request, FetchResponse())
+        assert (throttle is None) is (max(replica, state) >= 0)
+    assert read == [5000, 5000, 1000]
+
+
+def test_an_answer_without_a_place_for_the_time_is_sent_as_it_is() -> None:
+    asked = Asked()
+    asked.set(request_percentage=1.0)
+    asked.work(10**9)
+    assert asked.ask(SaslHandshakeRequest("PLAIN"), 1).mechanisms == []
+    assert asked.wait_ms == 1000
+
+
+def test_markers_of_transactions_cost_no_time() -> None:
+    asked = Asked()
+    asked.set(request_percentage=1.0)
+    asked.work(10**9)
+    assert asked.ask(WriteTxnMarkersRequest([]), 1).markers == []
+    assert asked.wait_ms == 0
+
+
+def test_the_limit_of_a_fetch_is_a_number_of_32_bits() -> None:
+    asked = Asked()
+    asked.set(consumer_byte_rate=2.0**40)
+    meter = asked.cluster.dispatcher.meter
+    assert meter is not None
+    ctx = RequestContext(asked.cluster.services, asked.cluster.nodes[1], asked.info, FetchRequest.API_KEY, 12, 1, "app")
+    ctx.charge = meter.charge_of(memoryview(b""))
+    request = FetchRequest(max_bytes=2**31 - 1)
+    meter.metered(lambda ctx, request: None)(ctx, request)
+    assert request.max_bytes == 2**31 - 1

@@ -43,6 +43,23 @@ def test_without_quotas_nothing_is_metered() -> None:
     assert dispatcher.meter is None, "a quota of addresses costs no request anything"
 
 
+def test_usage_is_forgotten_with_the_time_and_quotas_stay() -> None:
+    asked = Asked()
+    asked.set(producer_byte_rate=1000.0)
+    asked.set((("ip", None),), connection_creation_rate=1.0)
+    assert asked.produce(20_000)[0].throttle_time_ms > 0
+    server, image = asked.cluster.server, asked.cluster.image
+    assert [server.connection_delay_ms(1, "10.0.0.1") for _ in range(11)] == [0] * 10 + [1000]
+    asked.cluster.quota_switch.forget_usage(image)
+    asked.cluster.clock.advance(60)
+    assert asked.produce(9_000)[0].throttle_time_ms == 0
+    assert server.connection_delay_ms(1, "10.0.0.1") == 0
+    assert asked.produce(9_000)[0].throttle_time_ms > 0
+    without = Asked()
+    without.cluster.quota_switch.forget_usage(without.cluster.image)
+    assert without.cluster.services.quotas is None
+
+
 def test_addresses_have_a_switch_of_their_own() -> None:
     asked = Asked()
     server = asked.cluster.server

@@ -19,6 +19,12 @@ from odradek.protocol.generated.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from odradek.protocol.generated.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from odradek.protocol.generated.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -121,6 +127,8 @@ def test_request_topics_tells_groups_and_transactional_ids() -> None:
     )
     assert (fetched.groups, fetched.topics) == ({"g"}, {"a": {4}})
     assert about(FindCoordinatorRequest(key="g")).groups == {"g"}
+    quota = AlterClientQuotasRequest([EntryData([EntityData("user", "u")], [OpData("producer_byte_rate", 1.0)])])
+    assert about(quota) == Subjects({}, set(), set()), "its keys are no groups"
     assert about(FindCoordinatorRequest(key_type=1, coordinator_keys=["t"])).transactional_ids == {"t"}
     added = about(
         AddPartitionsToTxnRequest(
