@@ -238,8 +238,10 @@ def _alter(ctx: RequestContext, group_id: str, offsets: Sequence[TopicOffsets]) 
             states.ask_about(InitializeState(key, state_epoch, offset))
         except KafkaError as error:
             failed[key] = as_value(error)
-    if starts and not failed:
-        places = {topic_id: list(by_partition) for topic_id, by_partition in recorded.items() if by_partition}
+    if not failed:
+        places: dict[bytes, list[int]] = {}
+        for key in starts:
+            places.setdefault(key.topic_id, []).append(key.partition)
         groups.ask_now(group_id, StatesInitialized(group_id, places), ctx.node)
     return failed
 

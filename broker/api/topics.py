@@ -83,7 +83,7 @@ def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     try:
         check_new_partitions(sum(_counted_partitions(topic, default) for topic in single))
     except KafkaError as too_many:
-        return CreateTopicsResponse(topics=[_refusal(name, too_many) for name in counts])
+        return CreateTopicsResponse(topics=[_refusal(topic.name, too_many) for topic in request.topics])
     results = _create(ctx, request, single, shown) if single else []
     for name, count in counts.items():
         if count > 1:

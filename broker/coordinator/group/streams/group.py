@@ -84,6 +84,12 @@ class StreamsGroupHeartbeat(MemberHeartbeat):
             return None
         return Owned(_owned_tasks(active), _owned_tasks(standby), _owned_tasks(warmup))
 
+    def check_named_once(self) -> None:
+        """UNKNOWN_SERVER_ERROR if a list of tasks names a subtopology twice: Kafka trips over it, too."""
+        for rows in (self.request.active_tasks, self.request.standby_tasks, self.request.warmup_tasks):
+            if rows and len({row.subtopology_id for row in rows}) < len(rows):
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
     @property
     def says_nothing(self) -> bool:
         """Whether it says nothing of the member, apart from where it is and which endpoints it knows."""

@@ -165,7 +165,7 @@ class StreamsKind(EpochKind):
         offsets, end_offsets = _offsets(request.task_offsets), _offsets(request.task_end_offsets)
         step.group.soft.note_offsets(request.member_id, offsets, end_offsets)
         epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
-        after = self._progress.reconciled(step, member, epoch, target, command.owned)
+        after = self._progress.reconciled(step, command, member, epoch, target)
         _note_shutdown(step.group, request)
         try:
             return self._told(step, command, before, after, ready.configured)

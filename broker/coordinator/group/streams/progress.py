@@ -246,13 +246,16 @@ class Progress:
         step.records += records
         return epoch, targets[member.member_id]
 
-    def reconciled(self, step: StreamsStep, member: Member, epoch: int, target: Target, owned: Owned | None) -> Member:
+    def reconciled(
+        self, step: StreamsStep, command: StreamsGroupHeartbeat, member: Member, epoch: int, target: Target
+    ) -> Member:
         """The member moved as far towards its target as it can get now. Its time to give tasks up is limited."""
         if member.is_reconciled_to(epoch):
             return member
+        command.check_named_once()
         group_id = step.group.group_id
         at_once = self._configs.release.moves_own_tasks_at_once
-        after = reconcile(member, epoch, target, owned, step.group.holders, at_once=at_once)
+        after = reconcile(member, epoch, target, command.owned, step.group.holders, at_once=at_once)
         if after == member:
             return member
         step.records.append(current_record(group_id, after))
