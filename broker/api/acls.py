@@ -9,11 +9,12 @@ entry or filter, and ANY or MATCH in a creation fails the whole request.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
 
 from odradek.broker.controller import acl_control
 from odradek.broker.requests.context import CloseConnection, RequestContext
-from odradek.broker.requests.handlers import Whole, handles
+from odradek.broker.requests.handlers import Serve, Whole, handles
 from odradek.broker.security.acl import Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.create_acls import (
@@ -39,11 +40,32 @@ from odradek.protocol.generated.messages.describe_acls import (
 _UNKNOWN = 0
 
 
-@handles(DescribeAclsRequest, access=Whole(Operation.DESCRIBE))
+class _Readable(Whole):
+    """A right on the cluster, which Kafka asks for when it has read the request: it cannot read the number 0."""
+
+    def guarded(self, serve: Serve) -> Serve:
+        allowed = super().guarded(serve)
+
+        def readable(ctx: Any, request: Any) -> Any:
+            for one in _entries(request):
+                if _UNKNOWN in (one.resource, one.pattern, one.operation, one.permission):
+                    raise CloseConnection("an access control entry, or a filter for them, with an UNKNOWN part")
+            return allowed(ctx, request)
+
+        return readable
+
+
+def _entries(request: DescribeAclsRequest | CreateAclsRequest | DeleteAclsRequest) -> Sequence[Acl | AclFilter]:
+    if isinstance(request, CreateAclsRequest):
+        return [_acl(creation) for creation in request.creations]
+    return [_filter(each) for each in (request.filters if isinstance(request, DeleteAclsRequest) else [request])]
+
+
+@handles(DescribeAclsRequest, access=_Readable(Operation.DESCRIBE))
 def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
     """The entries that a filter means, by what they are about."""
     wanted = _filter(request)
-    _check([wanted], ctx, "No Authorizer is configured on the broker")
+    _check_authorizer(ctx, "No Authorizer is configured on the broker")
     found: dict[tuple[int, str, int], list[AclDescription]] = {}
     for acl in sorted(filter(wanted.matches, map(Acl.of_record, ctx.services.image.acls.values()))):
         described = AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
@@ -53,11 +75,11 @@ def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> Describe
     )
 
 
-@handles(CreateAclsRequest, access=Whole(Operation.ALTER))
+@handles(CreateAclsRequest, access=_Readable(Operation.ALTER))
 def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
     """Make entries, each for itself."""
     acls = [_acl(creation) for creation in request.creations]
-    _check(acls, ctx)
+    _check_authorizer(ctx)
     if any(map(_is_indefinite, acls)):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     results = ctx.services.controller.ask(acl_control.create_acls, acls)
@@ -89,11 +111,11 @@ def _is_indefinite(acl: Acl) -> bool:
     )
 
 
-@handles(DeleteAclsRequest, access=Whole(Operation.ALTER))
+@handles(DeleteAclsRequest, access=_Readable(Operation.ALTER))
 def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
     """Delete the entries that filters mean, and tell which these were."""
     filters = [_filter(asked) for asked in request.filters]
-    _check(filters, ctx)
+    _check_authorizer(ctx)
     outcomes = ctx.services.controller.ask(acl_control.delete_acls, filters)
     return DeleteAclsResponse(filter_results=[_deleted(outcome) for outcome in outcomes])
 
@@ -118,14 +140,7 @@ def _deleted(outcome: list[Acl] | KafkaError) -> DeleteAclsFilterResult:
     )
 
 
-def _check(
-    asked: Iterable[Acl | AclFilter], ctx: RequestContext, without: str = "No Authorizer is configured."
-) -> None:
-    """CloseConnection for the number 0, which Kafka takes for a request that it cannot read; SECURITY_DISABLED, with
-    the text `without`, where there is no authorizer.
-    """
-    for one in asked:
-        if _UNKNOWN in (one.resource, one.pattern, one.operation, one.permission):
-            raise CloseConnection("an access control entry, or a filter for them, with an UNKNOWN part")
+def _check_authorizer(ctx: RequestContext, without: str = "No Authorizer is configured.") -> None:
+    """SECURITY_DISABLED, with the text `without`, where there is no authorizer."""
     if ctx.authorizer is None:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, without)

@@ -26,6 +26,8 @@ from odradek.broker.partitions.share.states import (
     StateBatch,
 )
 
+_MOST_COUNTED = (1 << 31) - 1
+
 
 class StateWrite(NamedTuple):
     """A change for the share coordinator to store.
@@ -228,8 +230,8 @@ class SharePartition:
         return max(0, piece.last_offset - max(self.start_offset, piece.first_offset) + 1) if piece.is_terminal else 0
 
     def write(self, batches: Sequence[StateBatch]) -> None:
-        """Store what has been decided. Raises `KafkaError`."""
-        self.store(StateWrite(self.start_offset, self.delivery_complete_count, batches))
+        """Store what has been decided, with as high a count as the record can hold. Raises `KafkaError`."""
+        self.store(StateWrite(self.start_offset, min(self.delivery_complete_count, _MOST_COUNTED), batches))
 
     def narrow_gap_window(self, offset: int) -> None:
         """Everything before `offset` has been fetched since the reload."""

@@ -78,17 +78,18 @@ def test_acl_requests_without_an_authorizer_are_refused(version: int) -> None:
         assert told == {(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")}
 
 
+@pytest.mark.parametrize("principal", [ANONYMOUS, ALICE], ids=["allowed", "denied"])
 @pytest.mark.parametrize("place", [0, 2, 5, 6])
-def test_the_number_of_unknown_closes_the_connection(place: int) -> None:
+def test_the_number_of_unknown_closes_the_connection(place: int, principal: Principal) -> None:
     cluster = Cluster(config=SECURED)
     acl: list[Any] = list(READ)
     acl[place] = 0
     with pytest.raises(CloseConnection):
-        create(cluster, tuple(acl))
+        create(cluster, tuple(acl), principal=principal)
     with pytest.raises(CloseConnection):
-        ask(cluster, deletion(tuple(acl)))
+        ask(cluster, deletion(tuple(acl)), principal=principal)
     with pytest.raises(CloseConnection):
-        ask(cluster, DescribeAclsRequest(*acl))
+        ask(cluster, DescribeAclsRequest(*acl), principal=principal)
 
 
 @pytest.mark.parametrize(("place", "number"), [(0, 1), (2, 1), (2, 2), (5, 1), (6, 1)])

@@ -118,14 +118,14 @@ def test_altered_share_offsets_name_all_that_was_asked(talk: Talk) -> None:
     assert refused["errorMessage"] == text
 
 
-def test_alter_share_group_offsets_records_the_last_entry_of_a_topic(talk: Talk) -> None:
+def test_alter_share_group_offsets_records_all_entries_of_a_topic(talk: Talk) -> None:
     topics = [{"topicName": "b", "partitions": [{"partitionIndex": 0, "startOffset": 1}]}]
     topics += [{"topicName": "a", "partitions": [{"partitionIndex": index, "startOffset": 1}]} for index in (1, 0)]
     assert talk.ask("AlterShareGroupOffsets", 0, {"groupId": "altered", "topics": topics})["errorMessage"] is None
     asked = {"groups": [{"groupId": "altered", "topics": None}]}
     (group,) = talk.ask("DescribeShareGroupOffsets", 1, asked)["groups"]
     recorded = {each["topicName"]: [at["partitionIndex"] for at in each["partitions"]] for each in group["topics"]}
-    assert recorded == {"a": [0], "b": [0]}
+    assert recorded == {"a": [0, 1], "b": [0]}
 
 
 def test_alter_share_group_offsets_writes_one_state_of_a_partition_named_twice(talk: Talk) -> None:
@@ -533,6 +533,25 @@ def test_streams_heartbeat_that_changes_a_static_member_bumps_the_epoch(
         before = streams_epoch(talk, group)
         beat(talk, epoch, group=group, instanceId=instance, **change)
         assert streams_epoch(talk, group) == before + rises
+
+
+@pytest.mark.parametrize("kind", ["activeTasks", "standbyTasks", "warmupTasks"])
+def test_streams_heartbeat_that_names_a_subtopology_twice_fails_only_when_it_changes_something(
+    talk: Talk, kind: str
+) -> None:
+    group = f"twice-{kind}"
+    at_once = [{"name": "streams.assignment.interval.ms", "value": "0"}]
+    talk.ask(
+        "IncrementalAlterConfigs", 1, {"resources": [{"resourceType": 32, "resourceName": group, "configs": at_once}]}
+    )
+    topology = {"epoch": 0, "subtopologies": [{"subtopologyId": "0", "sourceTopics": ["missing"]}]}
+    epoch = beat(talk, 0, group=group, topology=topology)["memberEpoch"]
+    twice: Form = {"activeTasks": [], "standbyTasks": [], "warmupTasks": []}
+    twice[kind] = [{"subtopologyId": "0", "partitions": []}, {"subtopologyId": "0", "partitions": []}]
+    assert beat(talk, epoch, group=group, **twice)["errorCode"] == 0
+    refused = beat(talk, epoch, group=group, processId="other", **twice)
+    assert (refused["errorCode"], refused["errorMessage"]) == (-1, None)
+    assert beat(talk, epoch, group=group)["memberEpoch"] == epoch
 
 
 # -- classic and consumer groups

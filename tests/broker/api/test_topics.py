@@ -61,10 +61,11 @@ def test_create_topics_with_a_partition_assigned_twice_is_refused() -> None:
 
 def test_create_topics_with_too_many_partitions_is_refused() -> None:
     cluster = Cluster()
-    response = ask(cluster, CreateTopicsRequest([topic("a", 6000), topic("b", 6000)]))
-    assert [(made.error_code, made.error_message) for made in response.topics] == [
-        (ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
-    ] * 2
+    response = ask(cluster, CreateTopicsRequest([topic("twice"), topic("twice"), topic("a", 6000), topic("b", 6000)]))
+    why = "Excessively large number of partitions per request."
+    assert [(made.name, made.error_code, made.error_message) for made in response.topics] == [
+        (name, ErrorCode.POLICY_VIOLATION, why) for name in ("twice", "twice", "a", "b")
+    ]
     assert cluster.topics.all() == []
 
 

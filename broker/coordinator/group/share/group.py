@@ -45,6 +45,7 @@ from odradek.protocol.generated.stored.share_group_target_assignment_metadata im
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
 )
+from odradek.protocol.java_maps import hash_of_number, java_order
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
@@ -275,7 +276,17 @@ RECORDS: Final = EpochRecords(
 
 
 def _topic_rows(topics: Mapping[bytes, TopicStates]) -> list[states.TopicPartitionsInfo]:
-    return [states.TopicPartitionsInfo(topic_id, row.name, sorted(row.partitions)) for topic_id, row in topics.items()]
+    return [
+        states.TopicPartitionsInfo(topic_id, row.name, _in_set_order(row.partitions))
+        for topic_id, row in topics.items()
+    ]
+
+
+def _in_set_order(partitions: Set[int]) -> list[int]:
+    """As Java's hash set has them: in rising order if none is left out below the last one."""
+    ordered = sorted(partitions, key=abs)
+    is_dense = not ordered or (ordered[-1] < len(ordered) and min(ordered) >= 0)
+    return ordered if is_dense else java_order(ordered, hash_of_number)
 
 
 def topic_states(rows: Iterable[states.TopicPartitionsInfo]) -> dict[bytes, TopicStates]:

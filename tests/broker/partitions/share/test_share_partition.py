@@ -322,6 +322,15 @@ def test_a_hole_before_the_start_of_the_log_is_not_fetched_again() -> None:
     assert group.fetch("a", 100) == [(12, 14, 1), (15, 16, 3), (17, 19, 1)]
 
 
+def test_the_count_of_done_records_is_stored_as_far_as_the_record_can_hold_it() -> None:
+    """Whoever writes share states can store a batch of any size."""
+    coordinator = Coordinator()
+    partition = SharePartition(lambda: ShareSettings(), coordinator)
+    partition.delivery_complete_count = 1 << 40
+    partition.write([])
+    assert [write.delivery_complete_count for write in coordinator.writes] == [(1 << 31) - 1]
+
+
 def test_stored_batches_must_not_overlap() -> None:
     partition = SharePartition(lambda: ShareSettings(), Coordinator())
     with pytest.raises(ValueError, match="overlap"):
