@@ -217,7 +217,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     first: dict[str, pytest.Item] = {}
     for item in items:
-        for said in _mistakes(item) if _is_marked(item) else ():
+        is_marked = any(marker.name in ("kafka", "kafka_chaos") for marker in item.iter_markers())
+        for said in _mistakes(item) if is_marked else ():
             first.setdefault(said, item)
     if not first:
         return
@@ -226,10 +227,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = dict.fromkeys(first.values())
     for item in items:
         item.stash[_MISTAKES] = "\n".join(said for said, made in first.items() if made is item)
-
-
-def _is_marked(item: pytest.Item) -> bool:
-    return any(marker.name in ("kafka", "kafka_chaos") for marker in item.iter_markers())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -96,7 +96,9 @@ def _group_info(groups: GroupService, topics: PartitionRegistry, group_id: str) 
         "type": group.group_type.value,
     }
     if isinstance(group, ClassicGroup):
-        return _classic_group(known, group)
+        members = tuple(_classic_member(group, member) for member in group.members.values())
+        found = {**known, "generation": group.generation, "protocol": group.protocol, "leader": group.leader}
+        return GroupInfo(**found, members=members)
     if group.group_type not in _DESCRIBED:
         return GroupInfo(**known, generation=-1, protocol=None, members=())
     return _DESCRIBED[group.group_type]({**known, "assignment_epoch": group.assignment_epoch}, machine, group)
@@ -137,7 +139,9 @@ def with_gaps(info: Info, topics: PartitionRegistry) -> Info:
         uncommitted=tuple(
             place
             for each in _partitions(topics, followed)
-            if (place := _place(each)) not in info.offsets and _holds_records(each)
+            # A snapshot must not open thousands of logs.
+            if each.opened and each.log.high_watermark > each.log.log_start_offset
+            if (place := _place(each)) not in info.offsets
         ),
     )
 
@@ -163,18 +167,7 @@ def _place(partition: Partition) -> TopicPartition:
     return partition.topic.name, partition.index
 
 
-def _holds_records(partition: Partition) -> bool:
-    """False for a log that is not open yet: a snapshot must not open thousands of logs."""
-    return partition.opened and partition.log.high_watermark > partition.log.log_start_offset
-
-
 # -- classic groups
-
-
-def _classic_group(known: dict[str, Any], group: ClassicGroup) -> GroupInfo:
-    members = tuple(_classic_member(group, member) for member in group.members.values())
-    found = {**known, "generation": group.generation, "protocol": group.protocol, "leader": group.leader}
-    return GroupInfo(**found, members=members)
 
 
 def _classic_member(group: ClassicGroup, member: Member) -> MemberInfo:

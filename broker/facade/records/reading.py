@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.broker.facade.records.record import DecodedRecord, Isolation, StoredRecord
 from odradek.broker.partitions.lookups import find_partitions
 from odradek.broker.schemas.record_schemas import RecordSchemas, schema_of
-from odradek.protocol.control import EndTxnMarker, parse_control_record
+from odradek.protocol.control import parse_control_record
 from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batches, next_sequence
 
@@ -131,15 +131,11 @@ def decode_batch(
             producer_epoch=batch.producer_epoch,
             sequence=sequence,
             transactional=batch.is_transactional,
-            control=None if marker is None else _marker_name(marker),
+            control=None if marker is None else "commit" if marker.commit else "abort",
             leader_epoch=batch.partition_leader_epoch,
             codec=batch.codec.name.lower(),
             log_append_time=batch.timestamp_type is TimestampType.LOG_APPEND_TIME,
         )
-
-
-def _marker_name(marker: EndTxnMarker) -> str:
-    return "commit" if marker.commit else "abort"
 
 
 _PARTS = ("key", "value")

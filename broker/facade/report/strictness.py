@@ -255,7 +255,10 @@ def past_retention(situation: Situation) -> Iterator[str]:
         request: Any = each.request
         if request is None or each.errors:
             continue
-        now_ms = each.time_ms - _moved_ms(situation, each)
+        # A client's own timestamps follow real time, so moves of the clock before the request do not count.
+        moves = (move for move in situation.clock_changes if move.what == "advance")
+        moved_s = sum(move.seconds for move in moves if move.source_s <= each.exchange.seconds)
+        now_ms = each.time_ms - moved_s * 1000
         for topic in request.topic_data:
             name = name_of(each.topics_by_id, topic)
             limit_ms = situation.retention_ms.get(name)
@@ -267,12 +270,6 @@ def past_retention(situation: Situation) -> Iterator[str]:
                     f"retention.ms={limit_ms} ({duration(limit_ms / 1000)}): a real cluster deletes them soon. "
                     "Give them newer timestamps, or the topic retention.ms=-1"
                 )
-
-
-def _moved_ms(situation: Situation, recorded: RecordedRequest) -> float:
-    """By how much the clock had been advanced then: a client's own timestamps are of real time."""
-    moves = [each for each in situation.clock_changes if each.what == "advance"]
-    return sum(move.seconds for move in moves if move.source_s <= recorded.exchange.seconds) * 1000
 
 
 def _newest_ms(records: Any) -> int | None:

@@ -22,8 +22,13 @@ import trio
 
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.security.principal import USER, Principal
-from odradek.broker.security.sasl.jaas import login_options
-from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken, NewSaslServer, SaslServer
+from odradek.broker.security.sasl.server import (
+    InvalidCredentials,
+    MalformedToken,
+    NewSaslServer,
+    SaslServer,
+    login_options,
+)
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

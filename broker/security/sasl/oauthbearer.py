@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.security.principal import USER, Principal
 from odradek.broker.security.sasl.bearer_tokens import TokenRefused, TokenValidator, UnsecuredValidator
-from odradek.broker.security.sasl.jaas import login_options
-from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken, NewSaslServer, SaslError, SaslServer
+from odradek.broker.security.sasl.server import (
+    InvalidCredentials,
+    MalformedToken,
+    NewSaslServer,
+    SaslError,
+    SaslServer,
+    login_options,
+)
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

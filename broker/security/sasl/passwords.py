@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.security.principal import USER, Principal
 from odradek.broker.security.sasl.credentials import SCRAM_SHA_256, SCRAM_SHA_512, ScramCredential, ScramHash
-from odradek.broker.security.sasl.jaas import login_options
 from odradek.broker.security.sasl.server import (
     OTHER_AUTHORIZATION_ID,
     InvalidCredentials,
@@ -29,6 +28,7 @@ from odradek.broker.security.sasl.server import (
     NewSaslServer,
     SaslError,
     SaslServer,
+    login_options,
 )
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.security.principal import ANONYMOUS
+from odradek.protocol.jaas import JaasError, parse
 from odradek.protocol.java_hash_table import in_set_order
 
 if TYPE_CHECKING:
@@ -141,3 +142,25 @@ class SaslListener:
         if limits and min(limits) > _LONGEST_MS:
             raise MalformedToken(f"the session would last {min(limits)} ms")
         return max(0, min(limits)) if limits else None
+
+
+def login_options(config: ListenerConfig, module: str) -> Mapping[str, str]:
+    """The options of the single login module in a mechanism's configuration, which must be `module`.
+
+    ConfigError in Kafka's words, without any text of the configuration.
+    """
+    text = config.get_text("sasl.jaas.config")
+    if text is None:
+        raise ConfigError(
+            f"Could not find a 'KafkaServer' or '{config.name.lower()}.KafkaServer' entry in the JAAS configuration: "
+            f"set listener.name.{config.name.lower()}.<mechanism>.sasl.jaas.config"
+        )
+    try:
+        modules = parse(text)
+    except JaasError as error:
+        raise ConfigError(str(error)) from None
+    if len(modules) != 1:
+        raise ConfigError(f"JAAS config property contains {len(modules)} login modules, should be 1 module")
+    if modules[0].name != module:
+        raise ConfigError(f"the login module of this mechanism is {module}; odradek runs no others")
+    return modules[0].options

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import Self
+
+from odradek.protocol.jaas import JaasError, LoginModule, parse
 
 
 class WireError(ConnectionError):
@@ -32,68 +33,15 @@ class SecurityOptionError(ValueError):
     """A security option is unknown, missing, contradictory or malformed. Never shows a secret."""
 
 
-_TOKEN = re.compile(
-    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
-    |"(?P<double>(?:[^"\\\n]|\\.)*)"
-    |'(?P<single>(?:[^'\\\n]|\\.)*)'
-    |(?P<word>[\w.$-]+)
-    |(?P<sign>[=;])""",
-    re.VERBOSE | re.DOTALL,
-)
-_FLAGS = ("required", "requisite", "sufficient", "optional")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "b": "\b"}
-
-
-class LoginModule(NamedTuple):
-    """A login module and its options; the options may hold secrets."""
-
-    name: str
-    options: dict[str, str]
-
-    def __repr__(self) -> str:
-        return f"LoginModule({self.name}, {', '.join(self.options)})"
-
-    def flag(self, name: str) -> bool:
-        """Whether an option is `true`."""
-        return self.options.get(name, "false").lower() == "true"
-
-
 def parse_jaas(text: str) -> LoginModule:
     """The one login module of a JAAS configuration; SecurityOptionError for anything else. Errors show no values."""
-    tokens = list(_tokens(text))
-    if len(tokens) < 3 or tokens[-1] != (";", True):
-        raise _wrong("it must end with a semicolon")
-    (name, _), (flag, _) = tokens[:2]
-    if flag.lower() not in _FLAGS:
-        raise _wrong("expected the name of a module, required, and its options")
-    options: dict[str, str] = {}
-    rest = tokens[2:-1]
-    for start in range(0, len(rest), 3):
-        key, *others = rest[start : start + 3]
-        if key[1] or len(others) != 2 or others[0] != ("=", True) or others[1][1]:
-            raise _wrong('expected one module with options name="value"')
-        options[key[0]] = others[1][0]
-    return LoginModule(name, options)
-
-
-def _tokens(text: str) -> Iterator[tuple[str, bool]]:
-    """Words and values, and the signs = and ; (which are marked)."""
-    at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            raise _wrong('a value must be in "quotes" if it has characters other than letters, digits, . _ $ -')
-        at = found.end()
-        kind = found.lastgroup
-        if kind != "space" and kind is not None:
-            value = found[kind]
-            if kind in ("double", "single"):
-                value = re.sub(r"\\(.)", lambda sign: _ESCAPES.get(sign[1], sign[1]), value)
-            yield value, kind == "sign"
-
-
-def _wrong(why: str) -> SecurityOptionError:
-    return SecurityOptionError(f"sasl.jaas.config cannot be read: {why}")
+    try:
+        modules = parse(text)
+    except JaasError as error:
+        raise SecurityOptionError(f"sasl.jaas.config cannot be read: {error}") from None
+    if len(modules) != 1:
+        raise SecurityOptionError(f"sasl.jaas.config cannot be read: it has {len(modules)} login modules, not one")
+    return modules[0]
 
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -236,7 +184,7 @@ def _sasl(options: Mapping[str, str]) -> SaslOptions:
             f"sasl.login.callback.handler.class: {handler} is a class of Java's; cannot be loaded"
         )
     text = options.get("sasl.jaas.config")
-    module = parse_jaas(text) if text is not None else LoginModule("", {})
+    module = parse_jaas(text) if text is not None else LoginModule("", "", {})
     if module.name and module.name.rpartition(".")[2] != LOGIN_MODULES[mechanism]:
         raise SecurityOptionError(f"sasl.jaas.config: {module.name} does not log in with {mechanism}")
     names = _MODULE_OPTIONS.get(mechanism, {})

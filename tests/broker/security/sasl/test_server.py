@@ -12,8 +12,8 @@ from odradek.broker.config.definition import ConfigError
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.sasl.credentials import Credentials
 from odradek.broker.security.sasl.passwords import plain
-from odradek.broker.security.sasl.server import MalformedToken, SaslListener, mechanism
-from tests.broker.security.sasl.listener_configs import listener_config
+from odradek.broker.security.sasl.server import MalformedToken, SaslListener, login_options, mechanism
+from tests.broker.security.sasl.listener_configs import listener_config, with_jaas
 from tests.scenarios.sasl_broker import sasl_properties
 
 
@@ -98,3 +98,28 @@ def test_a_mechanism_may_have_a_limit_of_its_own() -> None:
 def test_what_cannot_be_served_is_refused_with_the_listeners_name(config: dict[str, str], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         listener(**config)
+
+
+MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+def test_a_mechanism_takes_the_options_of_its_own_module() -> None:
+    assert login_options(with_jaas("PLAIN", f"{MODULE} required a=b;"), MODULE) == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{MODULE} required; {MODULE} required;", "contains 2 login modules, should be 1 module"),
+        ("com.sun.security.auth.module.JndiLoginModule required;", "the login module of this mechanism is"),
+    ],
+)
+def test_a_mechanism_refuses_other_modules(text: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        login_options(with_jaas("PLAIN", text), MODULE)
+
+
+def test_without_a_prefix_for_the_mechanism_there_is_no_configuration() -> None:
+    config = listener_config({"sasl.jaas.config": f"{MODULE} required;"}).for_mechanism("PLAIN")
+    with pytest.raises(ConfigError, match=r"Could not find a 'KafkaServer' or 'sasl\.KafkaServer' entry"):
+        login_options(config, MODULE)

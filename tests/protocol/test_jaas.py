@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.config.definition import ConfigError
-from odradek.broker.security.sasl.jaas import LoginModule, login_options, parse
-from tests.broker.security.sasl.listener_configs import listener_config, with_jaas
+from odradek.protocol.jaas import JaasError, LoginModule, parse
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
@@ -73,7 +71,7 @@ def test_options_of_a_login_module_are_read(text: str, expected: dict[str, str])
     ],
 )
 def test_a_jaas_configuration_that_kafka_refuses_is_refused(text: str, told: str) -> None:
-    with pytest.raises(ConfigError, match=told.replace(".", r"\.")):
+    with pytest.raises(JaasError, match=told.replace(".", r"\.")):
         parse(text)
 
 
@@ -81,32 +79,10 @@ def test_jaas_text_with_two_modules_has_both() -> None:
     assert [module.name for module in parse("a.B required; c.D optional x=y;")] == ["a.B", "c.D"]
 
 
-def test_a_mechanism_takes_the_options_of_its_own_module() -> None:
-    assert login_options(with_jaas("PLAIN", f"{MODULE} required a=b;"), MODULE) == {"a": "b"}
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (f"{MODULE} required; {MODULE} required;", "contains 2 login modules, should be 1 module"),
-        ("com.sun.security.auth.module.JndiLoginModule required;", "the login module of this mechanism is"),
-    ],
-)
-def test_a_mechanism_refuses_other_modules(text: str, told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
-        login_options(with_jaas("PLAIN", text), MODULE)
-
-
-def test_without_a_prefix_for_the_mechanism_there_is_no_configuration() -> None:
-    config = listener_config({"sasl.jaas.config": f"{MODULE} required;"}).for_mechanism("PLAIN")
-    with pytest.raises(ConfigError, match=r"Could not find a 'KafkaServer' or 'sasl\.KafkaServer' entry"):
-        login_options(config, MODULE)
-
-
 def test_jaas_errors_show_no_secret() -> None:
     text = 'a.B required password="topsecret" user_alice="topsecret"'
     assert "topsecret" not in repr(parse(text + ";"))
     for wrong in (text, "topsecret topsecret;", f"{text} x; topsecret"):
-        with pytest.raises(ConfigError) as error:
-            login_options(with_jaas("PLAIN", wrong), MODULE)
+        with pytest.raises(JaasError) as error:
+            parse(wrong)
         assert "topsecret" not in str(error.value)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from odradek.broker.config.definition import ConfigError
-
-if TYPE_CHECKING:
-    from odradek.broker.config.listeners import ListenerConfig
-
-JAAS_CONFIG = "sasl.jaas.config"
 _FLAGS = frozenset({"REQUIRED", "REQUISITE", "SUFFICIENT", "OPTIONAL"})
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _OCTAL = "01234567"
 _NUMBER_STARTS = frozenset("0123456789.-")
+
+
+class JaasError(ValueError):
+    """A text is no JAAS configuration. The message, in Kafka's words, has no values."""
 
 
 class LoginModule(NamedTuple):
@@ -25,56 +23,37 @@ class LoginModule(NamedTuple):
     options: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return f"LoginModule({self.name}, {len(self.options)} options)"
-
-
-def login_options(config: ListenerConfig, module: str) -> Mapping[str, str]:
-    """The options of the single login module in a mechanism's configuration, which must be `module`.
-
-    ConfigError in Kafka's words, without any text of the configuration.
-    """
-    text = config.get_text(JAAS_CONFIG)
-    if text is None:
-        raise ConfigError(
-            f"Could not find a 'KafkaServer' or '{config.name.lower()}.KafkaServer' entry in the JAAS configuration: "
-            f"set listener.name.{config.name.lower()}.<mechanism>.{JAAS_CONFIG}"
-        )
-    modules = parse(text)
-    if len(modules) != 1:
-        raise ConfigError(f"JAAS config property contains {len(modules)} login modules, should be 1 module")
-    if modules[0].name != module:
-        raise ConfigError(f"the login module of this mechanism is {module}; odradek runs no others")
-    return modules[0].options
+        return f"LoginModule({self.name}, {', '.join(self.options)})"
 
 
 def parse(text: str) -> list[LoginModule]:
-    """The entries of a configuration; ConfigError in Kafka's words."""
+    """The entries of a configuration; JaasError in Kafka's words."""
     tokens = _Tokens(text)
     modules = []
     while tokens.next() is not None:
         modules.append(_module(tokens))
     if not modules:
-        raise ConfigError("Login module not specified in JAAS config")
+        raise JaasError("Login module not specified in JAAS config")
     return modules
 
 
 def _module(tokens: _Tokens) -> LoginModule:
     name = tokens.word
     if tokens.next() is None:
-        raise ConfigError("Login module control flag not specified in JAAS config")
+        raise JaasError("Login module control flag not specified in JAAS config")
     flag = tokens.word
     if flag is None:
-        raise ConfigError("Login module control flag is not available in the JAAS config")
+        raise JaasError("Login module control flag is not available in the JAAS config")
     if flag.upper() not in _FLAGS:
-        raise ConfigError("Invalid login module control flag in JAAS config")
+        raise JaasError("Invalid login module control flag in JAAS config")
     options: dict[str, str] = {}
     while tokens.next() not in (None, ";"):
         key = tokens.word
         if tokens.next() != "=" or tokens.next() is None or tokens.word is None:
-            raise ConfigError(f"Value not specified for key '{_told(key)}' in JAAS config")
+            raise JaasError(f"Value not specified for key '{_told(key)}' in JAAS config")
         options[_told(key)] = tokens.word
     if tokens.kind != ";":
-        raise ConfigError("JAAS config entry not terminated by semi-colon")
+        raise JaasError("JAAS config entry not terminated by semi-colon")
     return LoginModule(_told(name), flag.upper(), options)
 
 
