@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 
 import pytest
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.security.sasl.bearer_tokens import TokenRefused, UnsecuredValidator, base64_url, json_object
+from odradek.broker.security.sasl.bearer_tokens import (
+    TokenRefused,
+    UnsecuredValidator,
+    base64_url,
+    is_too_deep,
+    json_object,
+)
 from odradek.broker.security.sasl.oauthbearer import OAuthBearerServer
 from tests.broker.security.sasl.token_server import TOO_LONG, judged, of_the_mechanism
 from tests.scenarios.secured_listeners import without_signature
@@ -45,6 +52,20 @@ def test_bearer_token_that_is_no_json_is_refused(data: bytes) -> None:
         json_object(data, repeats=False)
 
 
+def nested(depth: int) -> dict[str, object]:
+    """An object in which lists are nested, with a number in the innermost."""
+    inner: object = 1
+    for _ in range(depth - 1):
+        inner = [inner]
+    return {"a": inner}
+
+
+@pytest.mark.parametrize(("depth", "refused"), [(1, False), (1000, False), (1001, True)])
+def test_bearer_token_nests_a_thousand_levels_as_in_java(depth: int, refused: bool) -> None:
+    assert is_too_deep(nested(depth)) is refused
+    assert is_too_deep([nested(depth - 1)]) is refused
+
+
 # -- unsigned tokens
 
 
@@ -78,6 +99,14 @@ def test_times_count_to_the_millisecond_and_within_the_skew() -> None:
             exact.validate(token(sub="a", **claims), NOW_MS)
         lenient = UnsecuredValidator({**LOGIN, "unsecuredValidatorAllowableClockSkewMs": "2"})
         assert lenient.validate(token(sub="a", **claims), NOW_MS)
+
+
+@pytest.mark.parametrize(("issued", "taken"), [(-1, True), (0, False), (1, False)])
+def test_an_unsecured_token_ends_behind_its_issue(issued: int, taken: bool) -> None:
+    end = NOW_MS / 1000 + 10
+    lenient = UnsecuredValidator({**LOGIN, "unsecuredValidatorAllowableClockSkewMs": "60000"})
+    with nullcontext() if taken else pytest.raises(TokenRefused, match="before it was issued"):
+        lenient.validate(token(sub="a", exp=end, iat=end + issued), NOW_MS)
 
 
 def test_claims_by_other_names_and_a_required_scope() -> None:

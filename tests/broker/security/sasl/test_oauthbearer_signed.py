@@ -6,6 +6,7 @@ import json
 import ssl
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listeners import ListenerConfig
 from odradek.broker.security.sasl import oauthbearer_signed
 from odradek.broker.security.sasl.bearer_tokens import TokenRefused
-from odradek.broker.security.sasl.jwks import parse_jwks
+from odradek.broker.security.sasl.jwks import Jwk, parse_jwks
 from odradek.broker.security.sasl.oauthbearer import OAuthBearerServer
 from odradek.broker.security.sasl.oauthbearer_signed import (
     Expectations,
     SignedValidator,
     check_audience,
     check_times,
+    choose,
     signed_validator,
 )
 from tests.broker.security.sasl.listener_configs import listener_config
@@ -104,6 +106,73 @@ def test_the_skew_counts_in_whole_seconds() -> None:
     for now_s in (1030, 919):
         with pytest.raises(TokenRefused):
             check_times(claims, now_s, 30)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({}, None),
+        ({"exp": None}, "exp and iat are needed"),
+        ({"iat": None}, "exp and iat are needed"),
+        ({"iat": -1}, "before 1970"),
+        ({"iat": 0}, None),
+        ({"exp": -1}, "before 1970"),
+        ({"exp": 951}, None),
+        ({"exp": 950}, "expired"),
+        ({"nbf": 950}, None),
+        ({"nbf": 951}, "not valid yet"),
+        ({"nbf": None}, None),
+        ({"iat": 1000}, None),
+        ({"iat": 1001}, "expires before it begins"),
+    ],
+)
+def test_a_signed_token_has_its_time(changed: dict[str, Any], why: str | None) -> None:
+    claims = {"exp": 1000, "iat": 900, "nbf": 900, **changed}
+    with nullcontext() if why is None else pytest.raises(TokenRefused, match=why):
+        check_times(claims, 950, 0)
+
+
+def test_a_token_that_ends_before_it_begins_is_refused_whatever_the_skew() -> None:
+    for begins, refused in ((100, False), (101, True)):
+        with pytest.raises(TokenRefused, match="before it begins") if refused else nullcontext():
+            check_times({"exp": 100, "iat": 90, "nbf": begins}, 99, 60)
+
+
+def jwk(kid: str | None = None, *, kty: str = "RSA", use: str | None = None, alg: str | None = None) -> Jwk:
+    return Jwk(object(), kty, kid, use, alg, None, 2048)
+
+
+A, B, ELLIPTIC, ENCRYPTING, FOR_512 = (
+    jwk("a"),
+    jwk("b", use="sig"),
+    jwk("a", kty="EC"),
+    jwk("a", use="enc"),
+    jwk("a", alg="RS512"),
+)
+
+
+@pytest.mark.parametrize(
+    ("keys", "head", "chosen"),
+    [
+        ([A, B], {"alg": "RS256"}, A),
+        ([A, B], {"alg": "RS256", "kid": "b"}, B),
+        ([A, B], {"alg": "RS256", "kid": "c"}, None),
+        ([A, B], {"alg": "RS256", "kid": 1}, None),
+        ([A, B], {"alg": "none"}, None),
+        ([A, B], {}, None),
+        ([ENCRYPTING, ELLIPTIC, A], {"alg": "RS256", "kid": "a"}, A),
+        ([ENCRYPTING, ELLIPTIC, A], {"alg": "ES256", "kid": "a"}, ELLIPTIC),
+        ([FOR_512, A], {"alg": "RS256"}, A),
+        ([FOR_512, A], {"alg": "RS512"}, FOR_512),
+        ([FOR_512], {"alg": "RS256"}, FOR_512),
+        ([FOR_512, FOR_512], {"alg": "RS256"}, None),
+        ([], {"alg": "RS256"}, None),
+    ],
+)
+def test_the_key_of_a_signed_token_is_chosen_as_jose4j_does(
+    keys: list[Jwk], head: dict[str, Any], chosen: Jwk | None
+) -> None:
+    assert choose(keys, head) is chosen
 
 
 @pytest.mark.parametrize("time_claim", [True, "1", [], 1e400, -1e400])
