@@ -36,8 +36,6 @@ class InternalTopic:
     codec that its coordinators compress records with.
     """
 
-    __slots__ = ("_create", "_topics", "codec", "name")
-
     def __init__(self, topics: PartitionRegistry, name: str, create: Callable[[str], None], codec: int = 0) -> None:
         self._topics = topics
         self._create = create

@@ -96,8 +96,6 @@ class GroupSpec:
     `homogeneous`: all members subscribe to the same topics. `newcomer`: the member that joins and has no target yet.
     """
 
-    __slots__ = ("homogeneous", "members", "newcomer", "partition_counts", "present")
-
     def __init__(
         self,
         members: MemberSpecs,
@@ -226,8 +224,6 @@ class MemberOrder:
     `_hashes`: each member's hashes for the two tables, and its turn: the latest member has the smallest. `_places`, for
     the members in `_ids`: slot in the hash map, slot in the versioned table and turn, as one number.
     """
-
-    __slots__ = ("_bits", "_hashes", "_ids", "_places", "_slots", "_turn")
 
     def __init__(self) -> None:
         self._hashes: dict[str, tuple[int, int, int]] = {}
@@ -365,8 +361,6 @@ class Subscriptions:
     `by_name`: members by topic name. `by_regex`: resolved patterns by topic name.
     """
 
-    __slots__ = ("by_name", "by_regex")
-
     def __init__(self, by_name: _Counts | None = None, by_regex: _Counts | None = None) -> None:
         self.by_name: _Counts = by_name or {}
         self.by_regex: _Counts = by_regex or {}
@@ -412,8 +406,6 @@ class TargetAssignment:
     `by_member`: the target of each member that has one. `sizes`: how many partitions are in it. `members_by_size`: how
     many members have this many.
     """
-
-    __slots__ = ("_holders", "_owners", "by_member", "members_by_size", "sizes")
 
     def __init__(self) -> None:
         self.by_member: dict[str, Partitions] = {}

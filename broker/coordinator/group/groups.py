@@ -21,16 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, final
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, final
 
+from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
+from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.broker.runtime.machine import TOO_LARGE, Command, Effect, LogRecord, NewRecord, Outcome, coordinator_error
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.native import mypyc_attr
-
-if TYPE_CHECKING:
-    from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
-    from odradek.broker.coordinator.group.topics import TopicSource
 
 
 class GroupType(Enum):
@@ -182,7 +180,6 @@ class TxnOffsetCommit(CommitOffsets):
 class DeleteOffsets(GroupCommand):
     """Delete committed offsets of (topic, partition) pairs. The reply has a code for each."""
 
-    __slots__ = ("places",)
     reply: list[ErrorCode]
 
     def __init__(self, group_id: str, places: Sequence[tuple[str, int]]) -> None:
@@ -194,7 +191,6 @@ class DeleteOffsets(GroupCommand):
 class DeleteGroup(GroupCommand):
     """Delete a group without members, and its offsets."""
 
-    __slots__ = ()
     reply: None
 
 
@@ -202,7 +198,6 @@ class DeleteGroup(GroupCommand):
 class ExpireOffsets:
     """Look for offsets and groups that have expired."""
 
-    __slots__ = ()
     reply: None
 
 
@@ -210,7 +205,6 @@ class ExpireOffsets:
 class ForgetPartitions:
     """Drop the offsets of (topic, partition) pairs that were deleted, in all groups."""
 
-    __slots__ = ("places",)
     reply: None
 
     def __init__(self, places: Collection[tuple[str, int]]) -> None:
@@ -221,7 +215,6 @@ class ForgetPartitions:
 class MetadataChanged:
     """Topics were made, deleted, or have got more partitions or other racks: `topics` by name."""
 
-    __slots__ = ("topics",)
     reply: None
 
     def __init__(self, topics: Collection[str]) -> None:
@@ -434,8 +427,6 @@ KIND_MODULES: Mapping[GroupType, str] = {
 class FollowUp(Effect):
     """The shard's next step, before the command that caused it is answered: see `Shard.post`."""
 
-    __slots__ = ("command",)
-
     def __init__(self, command: Command[Any]) -> None:
         self.command = command
 
@@ -450,33 +441,20 @@ class GroupChanged(Effect):
         self.group_id = group_id
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class KindContext:
+class KindContext(NamedTuple):
     """The parts of the machine that a kind gets.
 
     `new_id` makes random ids for members of classic groups (36 characters), `new_short_id` for members of consumer
     groups without an id (22 characters). `delete_group` is the machine's own decision on `DeleteGroup`.
     """
 
-    __slots__ = ("configs", "delete_group", "groups", "new_id", "new_short_id", "settings", "topics")
-
-    def __init__(
-        self,
-        groups: Groups,
-        settings: GroupSettings,
-        configs: GroupConfigs,
-        topics: TopicSource,
-        new_id: Callable[[], str],
-        new_short_id: Callable[[], str],
-        delete_group: Decision,
-    ) -> None:
-        self.groups = groups
-        self.settings = settings
-        self.configs = configs
-        self.topics = topics
-        self.new_id = new_id
-        self.new_short_id = new_short_id
-        self.delete_group = delete_group
+    groups: Groups
+    settings: GroupSettings
+    configs: GroupConfigs
+    topics: TopicSource
+    new_id: Callable[[], str]
+    new_short_id: Callable[[], str]
+    delete_group: Decision
 
 
 class GroupKind(Protocol):

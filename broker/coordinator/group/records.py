@@ -96,8 +96,6 @@ class MemberKeys:
     member that joins makes a key; `encode_key` is the general form.
     """
 
-    __slots__ = ("_front", "_kept", "_left", "_new_key")
-
     def __init__(self, new_key: Any) -> None:
         """`new_key`: the class of the key, which has these two fields."""
         self._new_key: Callable[[str, str], CoordinatorRecord] = new_key
@@ -133,8 +131,6 @@ class EpochRecords:
 
     `current`, `target` and `member` make the keys of these records.
     """
-
-    __slots__ = ("_target_epoch_key", "_target_epoch_value", "current", "member", "target")
 
     def __init__(self, current: Any, target: Any, member: Any, target_epoch_key: Any, target_epoch_value: Any) -> None:
         """The classes of the keys; the target's epoch has a value of its own class in each kind."""

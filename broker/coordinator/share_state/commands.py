@@ -33,7 +33,6 @@ class ShareCommand:
 class InitializeState(ShareCommand):
     """Create the state of a share partition, or reset it in a later state epoch. Start offset -1: not known yet."""
 
-    __slots__ = ("start_offset", "state_epoch")
     RPC: ClassVar[str] = "initialize state"
     reply: None
 
@@ -47,7 +46,6 @@ class InitializeState(ShareCommand):
 class ReadState(ShareCommand):
     """Read the state for a new leader. A `leader_epoch` other than -1 fences earlier leaders."""
 
-    __slots__ = ("leader_epoch",)
     RPC: ClassVar[str] = "read state"
     reply: StoredState
 
@@ -86,7 +84,6 @@ class WriteState(ShareCommand):
 class DeleteState(ShareCommand):
     """Delete the state of a share partition. Succeeds if there is none."""
 
-    __slots__ = ()
     RPC: ClassVar[str] = "delete state"
     reply: None
 
@@ -95,7 +92,6 @@ class DeleteState(ShareCommand):
 class ReadSummary(ShareCommand):
     """Read the progress of a share partition."""
 
-    __slots__ = ()
     RPC: ClassVar[str] = "read state summary"
     reply: StateSummary
 
@@ -104,7 +100,6 @@ class ReadSummary(ShareCommand):
 class Prune:
     """Delete the records before the oldest snapshot that still counts."""
 
-    __slots__ = ()
     reply: None
 
 
@@ -112,7 +107,6 @@ class Prune:
 class SnapshotIdle:
     """Write a snapshot of each share partition whose last one is old, so that the log can be pruned."""
 
-    __slots__ = ()
     reply: None
 
 
@@ -120,5 +114,4 @@ class SnapshotIdle:
 class ForgetDeletedTopics:
     """Topics were deleted: delete the states of their share partitions."""
 
-    __slots__ = ()
     reply: None

@@ -224,8 +224,6 @@ class StoredStates:
     number of updates since the last snapshot. `_snapshots`: the offset of the last snapshot.
     """
 
-    __slots__ = ("_leader_epochs", "_snapshots", "_state_epochs", "_updates", "states")
-
     def __init__(self) -> None:
         self.states: dict[ShareKey, ShareState] = {}
         self._leader_epochs: dict[ShareKey, int] = {}
@@ -325,8 +323,6 @@ _WRONG_STATE_EPOCH = "The state epoch cannot be a negative number."
 
 class PruneLog(Effect):
     """Delete the records of the partition before `offset`."""
-
-    __slots__ = ("offset",)
 
     def __init__(self, offset: int) -> None:
         self.offset = offset

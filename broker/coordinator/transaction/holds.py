@@ -36,8 +36,6 @@ class Hold:
     but the coordinator does not know yet. `arrival` has a result once the transaction has come to the point.
     """
 
-    __slots__ = ("_book", "arrival", "at", "transactional_id")
-
     def __init__(self, book: HoldBook, transactional_id: str, at: str) -> None:
         self._book = book
         self.transactional_id = transactional_id
@@ -69,8 +67,6 @@ class HoldBook:
 
     `held`: by id and point. `on_release(transactional_id)` is called when a hold that was reached is released.
     """
-
-    __slots__ = ("_on_release", "held")
 
     def __init__(self, on_release: Callable[[str], None] | None = None) -> None:
         self.held: dict[tuple[str, str], list[Hold]] = {}

@@ -58,8 +58,6 @@ class Ending:
     the marker.
     """
 
-    __slots__ = ("decided_ms", "waiting")
-
     def __init__(self, decided_ms: int, waiting: set[TopicPartition]) -> None:
         self.decided_ms = decided_ms
         self.waiting = waiting

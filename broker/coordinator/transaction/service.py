@@ -60,8 +60,6 @@ _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC
 class UncommittedMarker:
     """A marker that not all replicas in sync of its partition have."""
 
-    __slots__ = ("_epoch", "_offset", "_partition", "_settled")
-
     def __init__(self, partition: Partition, offset: int) -> None:
         self._partition = partition
         self._offset = offset

@@ -311,7 +311,6 @@ class MarkersWritten:
 class GoOn:
     """Continue the end of a transaction that was held or could not write its markers."""
 
-    __slots__ = ("transactional_id",)
     reply: None
 
     def __init__(self, transactional_id: str) -> None:
@@ -322,7 +321,6 @@ class GoOn:
 class AbortTimedOut:
     """Abort the transactions that have been open for longer than their timeout. A timer's command."""
 
-    __slots__ = ()
     reply: None
 
 
@@ -330,7 +328,6 @@ class AbortTimedOut:
 class AbortTransaction:
     """Abort and fence a transaction that has been open for too long, if it is still the same one."""
 
-    __slots__ = ("expected",)
     reply: None
 
     def __init__(self, expected: Transaction) -> None:
@@ -341,7 +338,6 @@ class AbortTransaction:
 class ExpireIds:
     """Forget the transactional ids that have not been used for a long time. A timer's command."""
 
-    __slots__ = ()
     reply: None
 
 

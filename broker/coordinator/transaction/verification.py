@@ -60,8 +60,6 @@ class Asked:
     It waits for its own replicas. `known`: the errors of other partitions.
     """
 
-    __slots__ = ("_known", "_partitions", "_slot")
-
     def __init__(self, slot: ReplySlot[None], partitions: Collection[TopicPartition], known: Errors) -> None:
         self._slot = slot
         self._partitions = partitions

@@ -169,20 +169,14 @@ class LeaveGroup(GroupCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class EndJoinPhase(GroupCommand):
-    """The time to join is over: see `join_phase`."""
+    """The time to join is over. `if_all`: or the pause after the last member that has come. See `rebalance`."""
 
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
-    __slots__ = ()
     reply: None
 
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class EndJoinPhaseIfAll(GroupCommand):
-    """End the join phase if all members have joined, as they had a moment ago."""
-
-    home: ClassVar[GroupType | None] = GroupType.CLASSIC
-    __slots__ = ()
-    reply: None
+    def __init__(self, group_id: str, *, if_all: bool = False) -> None:
+        self.group_id = group_id
+        self.if_all = if_all
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -190,7 +184,6 @@ class ExpireSync(GroupCommand):
     """The time to sync is over for a generation."""
 
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
-    __slots__ = ("generation_id",)
     reply: None
 
     def __init__(self, group_id: str, generation_id: int) -> None:
@@ -305,8 +298,6 @@ class JoinPhase:
     """A join phase under way. In `JoinStage.DELAY`: `delay_ms` is the present delay, `remaining_ms` what is left of
     the rebalance timeout after it, and `somebody_came` tells whether a member has joined since it began.
     """
-
-    __slots__ = ("delay_ms", "remaining_ms", "somebody_came", "stage")
 
     def __init__(self, stage: JoinStage, delay_ms: int = 0, remaining_ms: int = 0) -> None:
         self.stage = stage

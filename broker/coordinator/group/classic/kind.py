@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from odradek.broker.coordinator.group.classic.group import (
     ClassicGroup,
     EndJoinPhase,
-    EndJoinPhaseIfAll,
     ExpireSync,
     Heartbeat,
     JoinGroup,
@@ -92,7 +91,6 @@ class ClassicKind:
             LeaveGroup: self.leave,
             FenceMember: self.fence,
             EndJoinPhase: self.end_join_phase,
-            EndJoinPhaseIfAll: self.end_join_phase_if_all,
             ExpireSync: self.expire_sync,
         }
 
@@ -500,19 +498,12 @@ class ClassicKind:
         return changes.answered(None)
 
     def end_join_phase(self, command: EndJoinPhase, now_ms: int) -> Outcome[None]:
-        """The time to join is over."""
+        """The time to join is over, or the pause after the last member that has come."""
         group = self._groups.find(command.group_id, ClassicGroup)
         changes = Changes(now_ms)
         if group is not None:
-            self._rebalance.time_over(group, changes)
-        return changes.answered(None)
-
-    def end_join_phase_if_all(self, command: EndJoinPhaseIfAll, now_ms: int) -> Outcome[None]:
-        """The pause after the last member that has come is over."""
-        group = self._groups.find(command.group_id, ClassicGroup)
-        changes = Changes(now_ms)
-        if group is not None:
-            self._rebalance.pause_over(group, changes)
+            end = self._rebalance.pause_over if command.if_all else self._rebalance.time_over
+            end(group, changes)
         return changes.answered(None)
 
     def expire_sync(self, command: ExpireSync, now_ms: int) -> Outcome[None]:

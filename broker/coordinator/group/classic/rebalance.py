@@ -20,7 +20,6 @@ from collections.abc import Callable, Hashable, Sequence
 from odradek.broker.coordinator.group.classic.group import (
     ClassicGroup,
     EndJoinPhase,
-    EndJoinPhaseIfAll,
     ExpireSync,
     JoinPhase,
     JoinStage,
@@ -114,7 +113,7 @@ class Rebalance:
         if not group.members:
             self._end(group, changes)
             return
-        command = EndJoinPhaseIfAll(group.group_id)
+        command = EndJoinPhase(group.group_id, if_all=True)
         changes.effects.append(Pause(_pause_timer(group), _pause_ms(group), command))
 
     def pause_over(self, group: ClassicGroup, changes: Changes) -> None:

@@ -345,19 +345,6 @@ class LoadOrder:
     while the caller changes it, as members are met for the first time.
     """
 
-    __slots__ = (
-        "_least",
-        "_least_end",
-        "_least_level",
-        "_loads",
-        "_members",
-        "_most",
-        "_most_end",
-        "_most_level",
-        "_most_start",
-        "imbalance",
-    )
-
     def __init__(self, loads: Sequence[int], members: Iterable[int]) -> None:
         self._loads = loads
         self._members = sorted(members, key=lambda number: (loads[number], number))
@@ -413,8 +400,6 @@ class LoadOrder:
 
 class _Cut:
     """A topic that is being cut into runs."""
-
-    __slots__ = ("_count", "_extra", "_next", "_run", "subscribers")
 
     def __init__(self, count: int) -> None:
         self._count = count

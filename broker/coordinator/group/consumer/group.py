@@ -127,7 +127,6 @@ class ResolveRegexes(GroupCommand):
     """Match the group's patterns against the existing topics that the client may see whose request caused it."""
 
     home: ClassVar[GroupType | None] = GroupType.CONSUMER
-    __slots__ = ("regexes", "visible")
     reply: None
 
     def __init__(self, group_id: str, regexes: Sequence[str], visible: Visible | None = None) -> None:

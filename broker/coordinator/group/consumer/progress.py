@@ -139,8 +139,6 @@ class LazySpecs:
 class Target:
     """The target of one member, and the epoch in which it was decided."""
 
-    __slots__ = ("epoch", "partitions")
-
     def __init__(self, epoch: int, partitions: Partitions) -> None:
         self.epoch = epoch
         self.partitions = partitions
@@ -150,8 +148,6 @@ class Target:
 @mypyc_attr(acyclic=True)
 class Change:
     """A member of a group before the change (None: it is new) and after it."""
-
-    __slots__ = ("after", "before")
 
     def __init__(self, before: Member | None, after: Member) -> None:
         self.before = before
@@ -273,8 +269,6 @@ class Goal:
     ``subscribed``: the existing topics that it subscribes to, of those in its partitions or its target. ``holders``: by
     topic id and partition, how many members still have it. ``owned``: None if the heartbeat does not list them.
     """
-
-    __slots__ = ("epoch", "holders", "owned", "subscribed", "target")
 
     def __init__(
         self,

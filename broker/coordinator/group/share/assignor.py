@@ -104,8 +104,6 @@ class Spread:
     losses, then for the gains. `hash_of`: the hash of a partition, by which Kafka's tables are walked.
     """
 
-    __slots__ = ("_arrived", "_hash_of", "_held", "_holders", "_offered", "_order", "_sharing", "_wanted")
-
     def __init__(self, hash_of: Callable[[Any], int], offered: Sequence[Any], subscribers: Sequence[int]) -> None:
         self._hash_of = hash_of
         self._offered = offered

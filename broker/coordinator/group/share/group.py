@@ -60,7 +60,6 @@ Places = Mapping[bytes, Collection[int]]
 class ShareGroupCommand(GroupCommand):
     """An order about one share group."""
 
-    __slots__ = ()
     home: ClassVar[GroupType | None] = GroupType.SHARE
 
 
@@ -77,7 +76,6 @@ class ShareGroupHeartbeat(MemberHeartbeat):
 class StatesInitialized(ShareGroupCommand):
     """The share coordinator stores these share partitions now: they can be assigned. ``failed``: it does not."""
 
-    __slots__ = ("failed", "places")
     reply: None
 
     def __init__(self, group_id: str, places: Places, *, failed: bool = False) -> None:
@@ -93,7 +91,6 @@ class AlterShareOffsets(ShareGroupCommand):
     The reply is the new state epoch. The share coordinator still has to be notified.
     """
 
-    __slots__ = ("offsets",)
     reply: int
 
     def __init__(self, group_id: str, offsets: Mapping[bytes, Mapping[int, int]]) -> None:
@@ -108,7 +105,6 @@ class BeginDeleteOffsets(ShareGroupCommand):
     The reply has the share partitions to delete, and the topics that are unknown to the group.
     """
 
-    __slots__ = ("topics",)
     reply: tuple[dict[bytes, list[int]], list[str]]
 
     def __init__(self, group_id: str, topics: Sequence[str]) -> None:
@@ -120,7 +116,6 @@ class BeginDeleteOffsets(ShareGroupCommand):
 class EndDeleteOffsets(ShareGroupCommand):
     """The share coordinator has forgotten these topics."""
 
-    __slots__ = ("topic_ids",)
     reply: None
 
     def __init__(self, group_id: str, topic_ids: Collection[bytes]) -> None:
@@ -132,7 +127,6 @@ class EndDeleteOffsets(ShareGroupCommand):
 class ForgetDeletedTopics(ShareGroupCommand):
     """Topics were deleted: delete what the group has stored about them."""
 
-    __slots__ = ()
     reply: None
 
 
@@ -140,7 +134,6 @@ class ForgetDeletedTopics(ShareGroupCommand):
 class EndDeleteGroup(ShareGroupCommand):
     """The share coordinator has forgotten the group: delete it."""
 
-    __slots__ = ()
     reply: None
 
 
@@ -150,8 +143,6 @@ class InitializeStates(Effect):
 
     `grown`: the topics of which it stores partitions already.
     """
-
-    __slots__ = ("group_id", "grown", "places", "state_epoch")
 
     def __init__(self, group_id: str, state_epoch: int, places: Places, grown: Set[bytes]) -> None:
         self.group_id = group_id
@@ -166,8 +157,6 @@ class DeleteStates(Effect):
 
     If the share coordinator raises a `KafkaError`, that is the answer and the group stays.
     """
-
-    __slots__ = ("group_id", "places")
 
     def __init__(self, group_id: str, places: Places) -> None:
         self.group_id = group_id

@@ -120,7 +120,6 @@ class UpdateDescription(GroupCommand):
     """A member describes the topology of an epoch (KIP-1331)."""
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
-    __slots__ = ("request",)
     reply: StreamsGroupTopologyDescriptionUpdateResponse
 
     def __init__(self, request: StreamsGroupTopologyDescriptionUpdateRequest) -> None:
@@ -136,7 +135,6 @@ class StoreDescription(GroupCommand):
     """The group's record says that this description is being stored."""
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
-    __slots__ = ("description", "topology_epoch")
     reply: None
 
     def __init__(self, group_id: str, topology_epoch: int, description: TopologyDescription) -> None:
@@ -150,7 +148,6 @@ class EndInitialDelay(GroupCommand):
     """A new group has waited for its first members."""
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
-    __slots__ = ()
     reply: None
 
 
@@ -159,7 +156,6 @@ class TopicsRefused(GroupCommand):
     """Internal topics could not be created: the reason for each, by name; to be tried again after ``retry_ms``."""
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
-    __slots__ = ("reasons", "retry_ms")
     reply: None
 
     def __init__(self, group_id: str, reasons: Mapping[str, str], retry_ms: int) -> None:

@@ -62,8 +62,6 @@ class CreateInternalTopics(Effect):
     A topic that cannot be created is not asked for again for ``retry_ms``.
     """
 
-    __slots__ = ("group_id", "retry_ms", "topics")
-
     def __init__(self, group_id: str, topics: Sequence[TopicInfo], retry_ms: int) -> None:
         self.group_id = group_id
         self.topics = topics

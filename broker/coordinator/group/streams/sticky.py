@@ -21,8 +21,6 @@ T = TypeVar("T")
 class JavaHeap(Generic[T]):
     """The item of least ``weight`` comes first. The weight of an item may change only while it is not in the heap."""
 
-    __slots__ = ("_items", "_weight")
-
     def __init__(self, weight: Callable[[T], float], items: Iterable[T] = ()) -> None:
         self._weight = weight
         self._items: list[T] = []
@@ -95,8 +93,6 @@ class SubtopologySpec(NamedTuple):
 class _Process:
     """The tasks of one process. ``counts``: the number of tasks by member."""
 
-    __slots__ = ("_by_load", "_given", "_order", "active", "counts", "held", "load", "standby")
-
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self.held: set[Task] = set()
@@ -138,8 +134,6 @@ class _Process:
 
 class _Quota:
     """The number of tasks of each member in an even distribution. It changes as members become full."""
-
-    __slots__ = ("_members", "_tasks", "limit")
 
     def __init__(self, tasks: int, members: int) -> None:
         self._tasks = tasks
