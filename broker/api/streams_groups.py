@@ -20,13 +20,11 @@ from odradek.broker.coordinator.group.epoch_group import AWAY, JOINING, LEAVING
 from odradek.broker.coordinator.group.groups import Forbidden
 from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams.group import (
+    Member,
     StreamsGroup,
     StreamsGroupHeartbeat,
-    UpdateDescription,
-)
-from odradek.broker.coordinator.group.streams.records import (
-    Member,
     Target,
+    UpdateDescription,
 )
 from odradek.broker.coordinator.group.streams.topology import internal_error
 from odradek.broker.metadata.image import INTERNAL_TOPICS, check_topic_name

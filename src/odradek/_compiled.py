@@ -44,7 +44,6 @@ MODULES: Sequence[str] = (
     "broker.coordinator.group.streams.group",
     "broker.coordinator.group.streams.kind",
     "broker.coordinator.group.streams.progress",
-    "broker.coordinator.group.streams.records",
     "broker.coordinator.group.topics",
     "broker.coordinator.service",
     "broker.coordinator.share_state.commands",

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.machine import GroupMachine
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.group.share.group import ShareGroup, ShareMember
+    from odradek.broker.coordinator.group.streams.group import Member as StreamsMember
     from odradek.broker.coordinator.group.streams.group import StreamsGroup
-    from odradek.broker.coordinator.group.streams.records import Member as StreamsMember
     from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology
     from odradek.broker.coordinator.group.topics import TopicSource
     from odradek.broker.partitions.partition import Partition

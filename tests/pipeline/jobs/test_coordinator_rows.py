@@ -190,7 +190,7 @@ def test_partitions_with_a_share_state() -> None:
 
 def test_the_names_of_the_members_states_are_the_brokers() -> None:
     from odradek.broker.coordinator.group.consumer.group import MemberState as OfConsumer
-    from odradek.broker.coordinator.group.streams.records import MemberState as OfStreams
+    from odradek.broker.coordinator.group.streams.group import MemberState as OfStreams
     from odradek.pipeline.jobs.coordinator_rows import CONSUMER_STATES, STREAMS_STATES
 
     for states, names in ((OfConsumer, CONSUMER_STATES), (OfStreams, STREAMS_STATES)):

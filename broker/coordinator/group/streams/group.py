@@ -1,13 +1,15 @@
-"""A streams group: its commands, its state (members, epochs, topology, targets), and the replay of its records.
+"""A streams group: its commands, its members and their tasks, its records, its state, and the replay of the records.
 
-Only replay changes the group. A member may commit with an older epoch for source partitions of tasks that it has had
-active since then (KIP-1251); a fetch has to name the present epoch.
+A task is a subtopology and a partition. Each is active, a standby or a warm-up at some member. Only replay changes the
+group. A member may commit with an older epoch for source partitions of tasks that it has had active since then
+(KIP-1251); a fetch has to name the present epoch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from enum import IntEnum
+from typing import Any, ClassVar, Final, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import count_down, count_up
 from odradek.broker.coordinator.group.epoch_group import (
@@ -21,16 +23,7 @@ from odradek.broker.coordinator.group.epoch_group import (
     replays_of,
 )
 from odradek.broker.coordinator.group.groups import CommitOffsets, GroupCommand, GroupType, OffsetToCommit
-from odradek.broker.coordinator.group.streams.records import (
-    NO_TARGET,
-    NOTHING_HELD,
-    Held,
-    Member,
-    MemberState,
-    Owned,
-    Target,
-    TaskOffsets,
-)
+from odradek.broker.coordinator.group.records import EpochRecords, encode_key, new_record
 from odradek.broker.coordinator.group.streams.topology import (
     NO_DESCRIPTION,
     NOT_STORED,
@@ -39,6 +32,7 @@ from odradek.broker.coordinator.group.streams.topology import (
     DescriptionEpochs,
     Status,
     Topology,
+    java_text,
     sources_of,
 )
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
@@ -59,6 +53,7 @@ from odradek.protocol.generated.stored import streams_group_metadata as group_me
 from odradek.protocol.generated.stored import streams_group_target_assignment_member as target
 from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as target_epoch
 from odradek.protocol.generated.stored import streams_group_topology as stored_topology
+from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.native import mypyc_attr
 
 
@@ -162,6 +157,209 @@ class TopicsRefused(GroupCommand):
         self.group_id = group_id
         self.reasons = reasons
         self.retry_ms = retry_ms
+
+
+Tasks = Mapping[str, frozenset[int]]
+"""Partitions by subtopology id; no subtopology is without partitions."""
+
+TaskEpochs = Mapping[str, Mapping[int, int]]
+"""The same, with the epoch in which each task was assigned."""
+
+NO_TASKS: Tasks = {}
+NO_EPOCHS: TaskEpochs = {}
+
+
+class Target(NamedTuple):
+    """The tasks of a member's target."""
+
+    active: Tasks = NO_TASKS
+    standby: Tasks = NO_TASKS
+    warmup: Tasks = NO_TASKS
+
+
+class Held(NamedTuple):
+    """Tasks that a member has, or must give up."""
+
+    active: TaskEpochs = NO_EPOCHS
+    standby: Tasks = NO_TASKS
+    warmup: Tasks = NO_TASKS
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return not (self.active or self.standby or self.warmup)
+
+
+class Owned(NamedTuple):
+    """The tasks that a member reports as its own."""
+
+    active: Mapping[str, Sequence[int]]
+    standby: Mapping[str, Sequence[int]]
+    warmup: Mapping[str, Sequence[int]]
+
+    def any_of(self, held: Held) -> bool:
+        """Whether it has any of these."""
+        return _meet(self.active, held.active) or _meet(self.standby, held.standby) or _meet(self.warmup, held.warmup)
+
+    def all_in(self, held: Held) -> bool:
+        """Whether it has none but these."""
+        return (
+            _within(self.active, held.active)
+            and _within(self.standby, held.standby)
+            and _within(self.warmup, held.warmup)
+        )
+
+
+NO_TARGET = Target()
+NOTHING_HELD = Held()
+
+
+def in_map_order(subtopologies: Iterable[str]) -> list[str]:
+    """Subtopology ids as Kafka walks them."""
+    return java_order(sorted(subtopologies), hash_of_text)
+
+
+def _meet(one: Mapping[str, Collection[int]], other: Mapping[str, Collection[int]]) -> bool:
+    return any(
+        partition in other[subtopology]
+        for subtopology, partitions in one.items()
+        if subtopology in other
+        for partition in partitions
+    )
+
+
+def _within(one: Mapping[str, Collection[int]], other: Mapping[str, Collection[int]]) -> bool:
+    return all(
+        subtopology in other and all(partition in other[subtopology] for partition in partitions)
+        for subtopology, partitions in one.items()
+    )
+
+
+TaskOffsets = tuple[tuple[str, int, int], ...]
+"""Subtopology, partition and offset."""
+
+
+class MemberState(IntEnum):
+    """The states of a member's reconciliation, numbered as in the log."""
+
+    STABLE = 1
+    UNREVOKED_TASKS = 2
+    UNRELEASED_TASKS = 3
+    UNKNOWN = 127
+
+    @classmethod
+    def _missing_(cls, value: object) -> MemberState:
+        return cls.UNKNOWN
+
+
+MemberMetadata = stored_member.StreamsGroupMemberMetadataValue
+"""Who a member is and where, as the log has it, with the tags in the order of their keys. Do not change one."""
+
+NO_METADATA: Final = MemberMetadata(None, None, topology_epoch=-1)
+
+
+class Member(NamedTuple):
+    """An immutable member.
+
+    ``assigned``: the tasks that it has or may take up; ``revoking``: those that it must give up first.
+    """
+
+    member_id: str
+    epoch: int = 0
+    previous_epoch: int = 0
+    state: MemberState = MemberState.STABLE
+    metadata: MemberMetadata = NO_METADATA
+    assigned: Held = NOTHING_HELD
+    revoking: Held = NOTHING_HELD
+
+    def is_reconciled_to(self, epoch: int) -> bool:
+        """Whether it has all that it was given in that epoch."""
+        return self.state is MemberState.STABLE and self.epoch == epoch
+
+
+def epoch_record(
+    group_id: str,
+    epoch: int,
+    metadata_hash: int,
+    validated: int,
+    configs: Mapping[str, str],
+    described: DescriptionEpochs = NO_DESCRIPTION,
+) -> NewRecord:
+    """The group in a new epoch, or with another description of its topology."""
+    rows = [group_metadata.LastAssignmentConfig(key, value) for key, value in sorted(configs.items())]
+    value = group_metadata.StreamsGroupMetadataValue(epoch, metadata_hash, validated, rows, *described)
+    return new_record(encode_key(group_metadata.StreamsGroupMetadataKey(group_id)), value)
+
+
+def member_record(group_id: str, member: Member) -> NewRecord:
+    """The record of a member's metadata."""
+    return new_record(RECORDS.member.of(group_id, member.member_id), member.metadata)
+
+
+def topology_record(group_id: str, topology: Topology) -> NewRecord:
+    """The topology as its first member has declared it."""
+    value = stored_topology.StreamsGroupTopologyValue(topology.epoch, list(topology.subtopologies.values()))
+    return new_record(encode_key(stored_topology.StreamsGroupTopologyKey(group_id)), value)
+
+
+def target_record(group_id: str, member_id: str, tasks: Target) -> NewRecord:
+    """The record of a member's target."""
+    value = target.StreamsGroupTargetAssignmentMemberValue(
+        [target.TaskIds(name, sorted(tasks.active[name])) for name in _in_text_order(tasks.active)],
+        [target.TaskIds(name, sorted(tasks.standby[name])) for name in _in_text_order(tasks.standby)],
+        [target.TaskIds(name, sorted(tasks.warmup[name])) for name in _in_text_order(tasks.warmup)],
+    )
+    return new_record(RECORDS.target.of(group_id, member_id), value)
+
+
+def current_record(group_id: str, member: Member) -> NewRecord:
+    """The record of a member's present tasks."""
+    value = current.StreamsGroupCurrentMemberAssignmentValue(
+        member.epoch,
+        member.previous_epoch,
+        member.state,
+        _active_rows(member.assigned.active),
+        _copy_rows(member.assigned.standby),
+        _copy_rows(member.assigned.warmup),
+        _active_rows(member.revoking.active),
+        _copy_rows(member.revoking.standby),
+        _copy_rows(member.revoking.warmup),
+    )
+    return new_record(RECORDS.current.of(group_id, member.member_id), value)
+
+
+def _active_rows(tasks: TaskEpochs) -> list[current.TaskIds]:
+    rows: list[current.TaskIds] = []
+    for name in _in_text_order(tasks):
+        partitions = sorted(tasks[name])
+        rows.append(current.TaskIds(name, partitions, [tasks[name][each] for each in partitions]))
+    return rows
+
+
+def _copy_rows(tasks: Tasks) -> list[current.TaskIds]:
+    return [current.TaskIds(name, sorted(tasks[name])) for name in _in_text_order(tasks)]
+
+
+def _in_text_order(subtopologies: Iterable[str]) -> list[str]:
+    return sorted(subtopologies, key=java_text)
+
+
+def group_tombstones(group_id: str, members: Iterable[str]) -> list[NewRecord]:
+    """The records that delete a group."""
+    return [
+        *RECORDS.tombstones(group_id, members),
+        NewRecord(encode_key(group_metadata.StreamsGroupMetadataKey(group_id))),
+        NewRecord(encode_key(stored_topology.StreamsGroupTopologyKey(group_id))),
+    ]
+
+
+RECORDS: Final = EpochRecords(
+    current.StreamsGroupCurrentMemberAssignmentKey,
+    target.StreamsGroupTargetAssignmentMemberKey,
+    stored_member.StreamsGroupMemberMetadataKey,
+    target_epoch.StreamsGroupTargetAssignmentMetadataKey,
+    target_epoch.StreamsGroupTargetAssignmentMetadataValue,
+)
 
 
 _Counts = dict[str, dict[int, dict[str, int]]]
@@ -354,8 +552,6 @@ class StreamsGroup(EpochGroup):
 
     def tombstones(self) -> list[NewRecord]:
         """See `Group`. Before them, that the description is being deleted, if nothing says so yet."""
-        from odradek.broker.coordinator.group.streams.records import group_tombstones
-
         records = group_tombstones(self.group_id, self.members)
         described = self.description_epochs
         if described.stored in (NOT_STORED, UNCERTAIN):
@@ -364,8 +560,6 @@ class StreamsGroup(EpochGroup):
 
     def record(self, epoch: int, described: DescriptionEpochs) -> NewRecord:
         """The group's record with these epochs, and otherwise as it is."""
-        from odradek.broker.coordinator.group.streams.records import epoch_record
-
         hashed, validated = self.metadata_hash, self.validated_topology_epoch
         return epoch_record(self.group_id, epoch, hashed, validated, self.assignment_configs, described)
 

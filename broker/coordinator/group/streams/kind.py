@@ -22,31 +22,28 @@ from odradek.broker.coordinator.group.groups import (
 )
 from odradek.broker.coordinator.group.settings import TAGS, StreamsConfigs
 from odradek.broker.coordinator.group.streams.group import (
-    REPLAYS,
-    EndInitialDelay,
-    StoreDescription,
-    StreamsGroup,
-    StreamsGroupHeartbeat,
-    StreamsStep,
-    TopicsRefused,
-    UpdateDescription,
-)
-from odradek.broker.coordinator.group.streams.progress import Progress, Readiness, compute_targets
-from odradek.broker.coordinator.group.streams.records import (
     NOTHING_HELD,
     RECORDS,
+    REPLAYS,
+    EndInitialDelay,
     Member,
     MemberMetadata,
     MemberState,
     Owned,
+    StoreDescription,
+    StreamsGroup,
+    StreamsGroupHeartbeat,
+    StreamsStep,
     TaskOffsets,
+    TopicsRefused,
+    UpdateDescription,
     current_record,
-    endpoints,
     epoch_record,
     in_map_order,
     member_record,
     target_record,
 )
+from odradek.broker.coordinator.group.streams.progress import Progress, Readiness, compute_targets, endpoints
 from odradek.broker.coordinator.group.streams.topology import (
     NOT_STORED,
     UNCERTAIN,

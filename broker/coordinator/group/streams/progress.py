@@ -15,25 +15,24 @@ from odradek.broker.coordinator.group.epoch_group import FIRST_EPOCH, rebalance_
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import STANDBYS, StreamsConfigs
 from odradek.broker.coordinator.group.streams.group import (
-    EndInitialDelay,
-    Holders,
-    StreamsGroup,
-    StreamsGroupHeartbeat,
-    StreamsStep,
-    TopicsRefused,
-    initial_delay_key,
-)
-from odradek.broker.coordinator.group.streams.records import (
     NO_TARGET,
     NOTHING_HELD,
     RECORDS,
+    EndInitialDelay,
     Held,
+    Holders,
     Member,
     MemberState,
     Owned,
+    StreamsGroup,
+    StreamsGroupHeartbeat,
+    StreamsStep,
     Target,
     Tasks,
+    TopicsRefused,
     current_record,
+    in_map_order,
+    initial_delay_key,
     target_record,
     topology_record,
 )
@@ -47,13 +46,21 @@ from odradek.broker.coordinator.group.streams.topology import (
     configure,
     declared,
     internal_error,
+    sources_of,
 )
-from odradek.broker.coordinator.group.topics import TopicCache
+from odradek.broker.coordinator.group.topics import TopicCache, TopicSource
 from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.streams_group_heartbeat import (
+    EndpointToPartitions,
+    ResponseEndpoint,
+    TopicPartition,
+)
+from odradek.protocol.generated.stored.streams_group_member_metadata import Endpoint
 from odradek.protocol.generated.stored.streams_group_topology import TopicInfo
+from odradek.protocol.java_maps import hash_of_text, java_order
 
 
 class CreateInternalTopics(Effect):
@@ -459,3 +466,44 @@ def _restored(group: StreamsGroup, member_id: str) -> dict[tuple[str, int], int]
 
 def _wait_for_first(group: StreamsGroup) -> None:
     group.soft.waits_for_first = True
+
+
+# -- endpoints: which members answer interactive queries for which partitions
+
+
+def endpoints(
+    members: Iterable[Member], configured: ConfiguredTopology, topics: TopicSource
+) -> list[EndpointToPartitions]:
+    """The source partitions of all members with an endpoint. KafkaError while topics are missing or do not fit."""
+    reachable = ((member, member.metadata.user_endpoint) for member in members)
+    return [_reachable_at(member, endpoint, configured, topics) for member, endpoint in reachable if endpoint]
+
+
+def _reachable_at(
+    member: Member, endpoint: Endpoint, configured: ConfiguredTopology, topics: TopicSource
+) -> EndpointToPartitions:
+    subtopologies = configured.subtopologies
+    if subtopologies is None:
+        raise internal_error()
+    return EndpointToPartitions(
+        ResponseEndpoint(endpoint.host, endpoint.port),
+        _source_partitions(member.assigned.active, subtopologies, topics),
+        _source_partitions(member.assigned.standby, subtopologies, topics),
+    )
+
+
+def _source_partitions(
+    tasks: Mapping[str, Iterable[int]], subtopologies: Mapping[str, ConfiguredSubtopology], topics: TopicSource
+) -> list[TopicPartition]:
+    rows: list[TopicPartition] = []
+    for subtopology in in_map_order(tasks):
+        configured = subtopologies.get(subtopology)
+        if configured is None:
+            raise internal_error()
+        partitions = sorted(tasks[subtopology])
+        for topic in java_order(sources_of(configured.declared), hash_of_text):
+            facts = topics.named(topic)
+            if facts is None:
+                raise internal_error()
+            rows.append(TopicPartition(topic, partitions[: facts.partitions]))
+    return rows

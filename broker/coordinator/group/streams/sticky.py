@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from odradek.broker.coordinator.group.streams.records import Target, Tasks
+from odradek.broker.coordinator.group.streams.group import Target, Tasks
 from odradek.broker.coordinator.group.streams.topology import java_text
 from odradek.protocol.java_hash_table import HashTable, slots_for
 from odradek.protocol.java_maps import hash_of_text

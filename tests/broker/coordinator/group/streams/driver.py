@@ -8,9 +8,14 @@ from typing import Any, NamedTuple
 from odradek.broker.coordinator.group.groups import MetadataChanged, Sender
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import fixed_configs
-from odradek.broker.coordinator.group.streams.group import StreamsGroup, StreamsGroupHeartbeat
+from odradek.broker.coordinator.group.streams.group import (
+    NO_METADATA,
+    MemberMetadata,
+    Owned,
+    StreamsGroup,
+    StreamsGroupHeartbeat,
+)
 from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
-from odradek.broker.coordinator.group.streams.records import NO_METADATA, MemberMetadata, Owned
 from odradek.broker.coordinator.group.streams.topology import Status, TopicStatus, Topology
 from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.runtime.machine import Command, Effect

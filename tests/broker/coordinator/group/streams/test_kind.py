@@ -17,10 +17,9 @@ from odradek.broker.coordinator.group.groups import DeleteGroup, ExpireRevocatio
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.records import encode_key
 from odradek.broker.coordinator.group.settings import fixed_configs
-from odradek.broker.coordinator.group.streams.group import StreamsGroup
+from odradek.broker.coordinator.group.streams.group import Held, Member, Owned, StreamsGroup
 from odradek.broker.coordinator.group.streams.kind import make
 from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
-from odradek.broker.coordinator.group.streams.records import Held, Member, Owned
 from odradek.broker.coordinator.group.streams.topology import TopicStatus, Topology
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.runtime.machine import LogRecord

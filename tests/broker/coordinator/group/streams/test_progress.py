@@ -7,18 +7,30 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.streams.group import Holders, StreamsGroup, TopicsRefused
+from odradek.broker.coordinator.group.streams.group import (
+    NO_METADATA,
+    NO_TARGET,
+    Held,
+    Holders,
+    Member,
+    MemberState,
+    Owned,
+    StreamsGroup,
+    Target,
+    TopicsRefused,
+)
 from odradek.broker.coordinator.group.streams.progress import (
     CreateInternalTopics,
     check_tasks,
     compute_targets,
     effect_handlers,
+    endpoints,
     reconcile,
 )
-from odradek.broker.coordinator.group.streams.records import NO_TARGET, Held, Member, MemberState, Owned, Target
 from odradek.broker.coordinator.group.streams.topology import ConfiguredSubtopology, TopicStatus, Topology, configure
 from odradek.broker.releases.release import release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored.streams_group_member_metadata import Endpoint
 from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
 from odradek.protocol.stored import decode_group_record
 from tests.broker.coordinator.group.streams.driver import (
@@ -317,3 +329,33 @@ def test_assignments_follow_one_another_at_intervals() -> None:
     driver.wait(1)
     assert list(driver.beat("b", 2).statuses) == []
     assert driver.group.assignment_epoch == 3
+
+
+WIDE = Topology(0, {"0": Subtopology("0", ["t", "u"])})
+
+
+def test_source_partitions_of_active_and_standby_tasks() -> None:
+    topics = Topics(t=3, u=1)
+    configured = configure(WIDE, topics)
+    member = Member(
+        "m",
+        metadata=NO_METADATA.replace(user_endpoint=Endpoint("h", 1)),
+        assigned=Held({"0": {0: 1, 2: 1}}, {"0": frozenset({1})}),
+    )
+    (told,) = endpoints([member, Member("n")], configured, topics)
+    assert (told.user_endpoint.host, told.user_endpoint.port) == ("h", 1)
+    roles = (told.active_partitions, told.standby_partitions)
+    active, standby = (sorted((row.topic, row.partitions) for row in rows) for rows in roles)
+    assert active == [("t", [0, 2]), ("u", [0])]
+    assert standby == [("t", [1]), ("u", [1])]  # as Kafka: cut only where tasks outnumber partitions
+
+
+def test_topics_that_do_not_allow_to_say() -> None:
+    member = Member("m", metadata=NO_METADATA.replace(user_endpoint=Endpoint("h", 1)), assigned=Held({"0": {0: 1}}))
+    with pytest.raises(KafkaError):
+        endpoints([member], configure(PLAIN, Topics(u=1)), Topics(u=1))
+    with pytest.raises(KafkaError):
+        endpoints([member], configure(PLAIN, Topics(t=1)), Topics(u=1))
+    strange = member._replace(assigned=Held({"9": {0: 1}}))
+    with pytest.raises(KafkaError):
+        endpoints([strange], configure(PLAIN, Topics(t=1)), Topics(t=1))

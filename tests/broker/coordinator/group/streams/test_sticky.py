@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.broker.coordinator.group.assignment import member_order
-from odradek.broker.coordinator.group.streams.records import NO_TARGET, Target
+from odradek.broker.coordinator.group.streams.group import NO_TARGET, Target
 from odradek.broker.coordinator.group.streams.sticky import JavaHeap, MemberSpec, SubtopologySpec, assign
 from odradek.broker.releases.release import Release, release_of
 from tests.broker.coordinator.group.story_group import PARTS, tell
