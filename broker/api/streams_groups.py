@@ -257,7 +257,6 @@ def _described_topics(topics: Iterable[stored.TopicInfo]) -> list[d.TopicInfo]:
 def _described_member(group: StreamsGroup, member: Member) -> d.Member:
     target, held, metadata = group.target_of(member.member_id), member.assigned, member.metadata
     endpoint = metadata.user_endpoint
-    has = Target({name: frozenset(partitions) for name, partitions in held.active.items()}, held.standby, held.warmup)
     return d.Member(
         member_id=member.member_id,
         member_epoch=member.epoch,
@@ -271,7 +270,7 @@ def _described_member(group: StreamsGroup, member: Member) -> d.Member:
         client_tags=[d.KeyValue(tag.key, tag.value) for tag in metadata.client_tags],
         task_offsets=[d.TaskOffset(*row) for row in group.soft.offsets.get(member.member_id, ())],
         task_end_offsets=[d.TaskOffset(*row) for row in group.soft.end_offsets.get(member.member_id, ())],
-        assignment=_assignment(has),
+        assignment=_assignment(held.as_target()),
         target_assignment=_assignment(target),
     )
 

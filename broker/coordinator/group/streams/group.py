@@ -189,6 +189,11 @@ class Held(NamedTuple):
         """Whether there are none."""
         return not (self.active or self.standby or self.warmup)
 
+    def as_target(self) -> Target:
+        """The same tasks without their epochs."""
+        active = {subtopology: frozenset(partitions) for subtopology, partitions in self.active.items()}
+        return Target(active, self.standby, self.warmup)
+
 
 class Owned(NamedTuple):
     """The tasks that a member reports as its own."""

@@ -46,6 +46,7 @@ from odradek.broker.coordinator.group.streams.topology import (
     configure,
     declared,
     internal_error,
+    listed,
     sources_of,
 )
 from odradek.broker.coordinator.group.topics import TopicCache, TopicSource
@@ -122,7 +123,6 @@ def _invalid(text: str) -> KafkaError:
 
 
 _NOT_READY = -1
-_REASONS_SHOWN = 3
 
 
 class Readiness(NamedTuple):
@@ -201,7 +201,7 @@ class Progress:
         refused = step.group.soft.refused_at(step.now_ms)
         reasons = [f"{topic.name} ({refused[topic.name][0]})" for topic in missing if topic.name in refused]
         if reasons:
-            problem = problem._replace(detail=f"{problem.detail}; Creation failed: {_some(reasons)}.")
+            problem = problem._replace(detail=f"{problem.detail}; Creation failed: {listed(reasons)}.")
         step.statuses.append(problem)
         wanted: list[TopicInfo] = [topic for topic in missing if topic.name not in refused]
         if wanted:
@@ -274,11 +274,6 @@ class Progress:
 def _topics_are_checked(group: StreamsGroup) -> None:
     soft = group.soft
     soft.topics_checked = soft.configured is not None
-
-
-def _some(reasons: list[str]) -> str:
-    more = len(reasons) - _REASONS_SHOWN
-    return ", ".join(reasons[:_REASONS_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 IsTaken = Callable[[str, int], bool]
@@ -433,7 +428,7 @@ def compute_targets(
         member = changed if changed is not None and changed.member_id == member_id else group.members[member_id]
         process_id = member.metadata.process_id
         if by_holdings:
-            specs[member_id] = MemberSpec(process_id, _has(member.assigned), _restored(group, member_id))
+            specs[member_id] = MemberSpec(process_id, member.assigned.as_target(), _restored(group, member_id))
         else:
             specs[member_id] = MemberSpec(process_id, present.get(member_id, NO_TARGET))
     targets = _assigned(specs, configured, configs, by_holdings=by_holdings)
@@ -452,12 +447,6 @@ def _assigned(
         return dict.fromkeys(specs, NO_TARGET)
     shape = {name: SubtopologySpec(each.tasks, each.is_stateful) for name, each in configured.subtopologies.items()}
     return assign(specs, shape, int(configs.get(STANDBYS, 0)), by_holdings=by_holdings)
-
-
-def _has(held: Held) -> Target:
-    """The tasks of a member, in the form of a target."""
-    active = {subtopology: frozenset(partitions) for subtopology, partitions in held.active.items()}
-    return Target(active, held.standby, held.warmup)
 
 
 def _restored(group: StreamsGroup, member_id: str) -> dict[tuple[str, int], int]:

@@ -120,11 +120,13 @@ def internal_error() -> KafkaError:
     return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def listed(topics: list[str]) -> str:
-    """Up to three names, and how many more there are."""
-    more = len(topics) - 3
-    return ", ".join(topics[:3]) + (f" and {more} additional topics" if more > 0 else "")
+def listed(names: list[str], others: str = "more") -> str:
+    """Up to three names, and how many others there are."""
+    left = len(names) - 3
+    return ", ".join(names[:3]) + (f" and {left} {others}" if left > 0 else "")
 
+
+_TOPICS = "additional topics"
 
 MOST_TASKS = 100_000
 """Assigning them takes half a second, in which no other client is served."""
@@ -310,7 +312,7 @@ def configure(topology: Topology, topics: TopicSource) -> ConfiguredTopology:
         return ConfiguredTopology(topology.epoch, None, (), problem.status)
     status = None
     if missing:
-        text = f"Internal topics are missing: {listed([topic.name for topic in missing])}"
+        text = f"Internal topics are missing: {listed([topic.name for topic in missing], _TOPICS)}"
         status = Status(TopicStatus.MISSING_INTERNAL_TOPICS, text)
     return ConfiguredTopology(topology.epoch, subtopologies, missing, status)
 
@@ -324,7 +326,7 @@ def _check_sources(topology: Topology, topics: TopicSource) -> None:
     sources = {name for each in topology.subtopologies.values() for name in each.source_topics}
     missing = sorted((name for name in sources if topics.named(name) is None), key=java_text)
     if missing:
-        raise TopicProblem(TopicStatus.MISSING_SOURCE_TOPICS, f"Source topics {listed(missing)} are missing.")
+        raise TopicProblem(TopicStatus.MISSING_SOURCE_TOPICS, f"Source topics {listed(missing, _TOPICS)} are missing.")
 
 
 def _configured(declared: Subtopology, counts: PartitionCounts) -> ConfiguredSubtopology:

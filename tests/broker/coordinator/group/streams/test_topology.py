@@ -50,7 +50,7 @@ def test_a_topology_names_its_topics() -> None:
 def test_topology_problems_list_three_topics_at_most() -> None:
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"]) == "a, b, c"
-    assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 additional topics"
+    assert listed(["a", "b", "c", "d", "e"], "additional topics") == "a, b, c and 2 additional topics"
 
 
 def test_a_topology_with_more_than_a_hundred_thousand_tasks_is_refused() -> None:
