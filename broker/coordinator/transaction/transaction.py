@@ -36,21 +36,6 @@ class Transaction:
     A value: nobody changes one.
     """
 
-    __slots__ = (
-        "client_transaction_version",
-        "last_update_ms",
-        "next_producer_epoch",
-        "next_producer_id",
-        "partitions",
-        "previous_producer_id",
-        "producer_epoch",
-        "producer_id",
-        "start_ms",
-        "state",
-        "timeout_ms",
-        "transactional_id",
-    )
-
     def __init__(
         self,
         transactional_id: str,

@@ -115,25 +115,46 @@ class ClassicKind:
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
         """The client gets Kafka's error code. A group that has lost its last member is empty even so."""
+        code = coordinator_error(error.code)
         if isinstance(command, SyncGroup):
-            return self.assignment_refused(command, coordinator_error(error.code), now_ms)
+            changes = Changes(now_ms)
+            group = self._groups.find(command.group_id, ClassicGroup)
+            if group is not None and group.state is COMPLETING_REBALANCE:
+                self._fail_assignment(group, code, changes)
+            return changes.answered(sync_refused(code))
         if isinstance(command, JoinGroup):
-            return make_outcome(reply=join_refused("", coordinator_error(error.code)))
+            return make_outcome(reply=join_refused("", code))
         return make_outcome(reply=outcome.reply, effects=outcome.effects)
 
     def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
         """See `ReplicatedMachine`: members whose assignment was not committed in time have to join again."""
-        return self.assignment_late(command, now_ms) if isinstance(command, SyncGroup) else ()
+        if not isinstance(command, SyncGroup):
+            return ()
+        changes = Changes(now_ms)
+        group = self._groups.find(command.group_id, ClassicGroup)
+        if group is not None and group.state is STABLE and group.generation == command.request.generation_id:
+            self._fail_assignment(group, ErrorCode.COORDINATOR_NOT_AVAILABLE, changes)
+        return changes.effects
+
+    def _fail_assignment(self, group: ClassicGroup, error: ErrorCode, changes: Changes) -> None:
+        """Answer the waiting members with the error of an assignment that is not stored; another rebalance begins."""
+        self._rebalance.fail_assignment(group, error, changes)
+        self._rebalance.begin(group, changes)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
-        """See `GroupKind`: members have a whole session to show that they live."""
-        effects: list[Effect] = []
+        """See `GroupKind`: members have a whole session to show that they live. A group over `group.max.size`
+        rebalances.
+        """
+        changes = Changes(now_ms)
         for group_id, stored in self.stored.items():
             group = self._groups.find(group_id, ClassicGroup) if stored.members else None
             if group is not None:
-                effects += self.resume(group, now_ms)
-                effects.append(GroupChanged(group_id))
-        return effects
+                for member in group.members.values():
+                    self._rebalance.expect_heartbeat(member, changes)
+                if len(group.members) > self._settings.max_size:
+                    self._rebalance.begin(group, changes)
+                changes.effects.append(GroupChanged(group_id))
+        return changes.effects
 
     def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
         """See `GroupKind`: the members look at topics themselves."""
@@ -388,9 +409,6 @@ class ClassicKind:
             return changes.answered(group.sync_response(member.assignment))
         if action is SyncAction.STORE:
             return self._store_assignment(group, member, command, changes)
-        return self._wait_for_leader(member, changes)
-
-    def _wait_for_leader(self, member: Member, changes: Changes) -> Outcome[SyncGroupResponse]:
         before, member.sync_ticket = member.sync_ticket, next(self._tickets)
         if before is not None:
             changes.effects.append(Answer(before, sync_refused(ErrorCode.REBALANCE_IN_PROGRESS)))
@@ -415,24 +433,6 @@ class ClassicKind:
         changes.then = hand_out
         own = assignments.get(leader.member_id, b"")
         return changes.answered(group.sync_response(own))
-
-    def assignment_refused(self, command: SyncGroup, error: ErrorCode, now_ms: int) -> Outcome[SyncGroupResponse]:
-        """Answer waiting members with the error of an assignment that the log refused, and begin another rebalance."""
-        group = self._groups.find(command.group_id, ClassicGroup)
-        changes = Changes(now_ms)
-        if group is not None and group.state is COMPLETING_REBALANCE:
-            self._rebalance.fail_assignment(group, error, changes)
-            self._rebalance.begin(group, changes)
-        return changes.answered(sync_refused(error))
-
-    def assignment_late(self, command: SyncGroup, now_ms: int) -> Sequence[Effect]:
-        """The assignment was not committed in time, and the waiting members got an error."""
-        group = self._groups.find(command.group_id, ClassicGroup)
-        changes = Changes(now_ms)
-        if group is not None and group.state is STABLE and group.generation == command.request.generation_id:
-            self._rebalance.fail_assignment(group, ErrorCode.COORDINATOR_NOT_AVAILABLE, changes)
-            self._rebalance.begin(group, changes)
-        return changes.effects
 
     # -- Heartbeat, LeaveGroup
 
@@ -518,17 +518,6 @@ class ClassicKind:
                 self._rebalance.drop_member(group, member, changes)
         self._rebalance.after_departure(group, changes)
         return changes.answered(None)
-
-    def resume(self, group: ClassicGroup, now_ms: int) -> list[Effect]:
-        """Start every member's session again, once the coordinator has loaded. A group over `group.max.size`
-        rebalances.
-        """
-        changes = Changes(now_ms)
-        for member in group.members.values():
-            self._rebalance.expect_heartbeat(member, changes)
-        if len(group.members) > self._settings.max_size:
-            self._rebalance.begin(group, changes)
-        return changes.effects
 
 
 def _with_replaced(group: ClassicGroup, old: Member, member_id: str, command: JoinGroup) -> GroupMetadataValue:
