@@ -187,7 +187,7 @@ class Held(NamedTuple):
     @property
     def is_empty(self) -> bool:
         """Whether there are none."""
-        return not (self.active or self.standby or self.warmup)
+        return not any(self)
 
     def as_target(self) -> Target:
         """The same tasks without their epochs."""
@@ -204,15 +204,11 @@ class Owned(NamedTuple):
 
     def any_of(self, held: Held) -> bool:
         """Whether it has any of these."""
-        return _meet(self.active, held.active) or _meet(self.standby, held.standby) or _meet(self.warmup, held.warmup)
+        return any(_meet(own, tasks) for own, tasks in zip(self, held, strict=True))
 
     def all_in(self, held: Held) -> bool:
         """Whether it has none but these."""
-        return (
-            _within(self.active, held.active)
-            and _within(self.standby, held.standby)
-            and _within(self.warmup, held.warmup)
-        )
+        return all(_within(own, tasks) for own, tasks in zip(self, held, strict=True))
 
 
 NO_TARGET = Target()
@@ -309,11 +305,10 @@ def topology_record(group_id: str, topology: Topology) -> NewRecord:
 
 def target_record(group_id: str, member_id: str, tasks: Target) -> NewRecord:
     """The record of a member's target."""
-    value = target.StreamsGroupTargetAssignmentMemberValue(
-        [target.TaskIds(name, sorted(tasks.active[name])) for name in _in_text_order(tasks.active)],
-        [target.TaskIds(name, sorted(tasks.standby[name])) for name in _in_text_order(tasks.standby)],
-        [target.TaskIds(name, sorted(tasks.warmup[name])) for name in _in_text_order(tasks.warmup)],
+    active, standby, warmup = (
+        [target.TaskIds(name, sorted(role[name])) for name in _in_text_order(role)] for role in tasks
     )
+    value = target.StreamsGroupTargetAssignmentMemberValue(active, standby, warmup)
     return new_record(RECORDS.target.of(group_id, member_id), value)
 
 
@@ -383,6 +378,7 @@ class Holders:
         self._active: _Counts = {}
         self._standby: _Counts = {}
         self._warmup: _Counts = {}
+        self._roles = (self._active, self._standby, self._warmup)
 
     def active(self, subtopology: str, partition: int) -> str | None:
         """The process that has the task active, or still has to revoke it; None without one."""
@@ -397,19 +393,15 @@ class Holders:
 
     def add(self, member: Member) -> None:
         """The member has what it has."""
-        process = member.metadata.process_id
         for held in (member.assigned, member.revoking):
-            _hold(self._active, held.active, process)
-            _hold(self._standby, held.standby, process)
-            _hold(self._warmup, held.warmup, process)
+            for counts, tasks in zip(self._roles, held, strict=True):
+                _hold(counts, tasks, member.metadata.process_id)
 
     def remove(self, member: Member) -> None:
         """The member has it no more. What another member has been given meanwhile stays with that one."""
-        process = member.metadata.process_id
         for held in (member.assigned, member.revoking):
-            _release(self._active, held.active, process)
-            _release(self._standby, held.standby, process)
-            _release(self._warmup, held.warmup, process)
+            for counts, tasks in zip(self._roles, held, strict=True):
+                _release(counts, tasks, member.metadata.process_id)
 
 
 def _hold(counts: _Counts, tasks: Mapping[str, Iterable[int]], process: str) -> None:
@@ -718,9 +710,8 @@ def _target(
     if value is None:
         group.targets.pop(key.member_id, None)
         return
-    group.targets[key.member_id] = Target(
-        _tasks(value.active_tasks), _tasks(value.standby_tasks), _tasks(value.warmup_tasks)
-    )
+    rows = value.active_tasks, value.standby_tasks, value.warmup_tasks
+    group.targets[key.member_id] = Target(*map(_tasks, rows))
 
 
 def _current(
