@@ -138,7 +138,7 @@ def test_holds_of_an_earlier_time_come_back() -> None:
         ("u", "PrepareAbort", True),
     ]
     assert not set(other.active()) & {kept, reached}
-    assert (other.any, HoldBook().any) == (True, False)
+    assert (bool(other.held), bool(HoldBook().held)) == (True, False)
 
 
 def test_who_is_released_is_told_if_it_was_held() -> None:
