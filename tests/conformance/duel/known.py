@@ -141,6 +141,11 @@ KNOWN: tuple[Known, ...] = (
         nodes=True,
     ),
     Known(
+        "DescribeLogDirs/results/topics/partitions/partitionSize",
+        "What a topic compresses itself (`compression.type`) may take some more or fewer bytes.",
+        lambda difference, step: 0 < abs(difference.odradek - difference.kafka) < difference.kafka / 8,
+    ),
+    Known(
         "DescribeConfigs/results/configs/.*",
         "A node that starts again does not know configs of topics that were deleted.",
         lambda difference, step: NODE_OF.get(step.on) in MOVING,
