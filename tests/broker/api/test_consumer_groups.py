@@ -41,7 +41,8 @@ def talk() -> Iterator[Talk]:
 
 def joining(member_id: str = "m", **options: Any) -> ConsumerGroupHeartbeatRequest:
     values: dict[str, Any] = {"subscribed_topic_names": ["t"], "topic_partitions": [], "rebalance_timeout_ms": 60_000}
-    return ConsumerGroupHeartbeatRequest("g", member_id, 0, **(values | options))
+    epoch = options.pop("member_epoch", 0)
+    return ConsumerGroupHeartbeatRequest("g", member_id, epoch, **(values | options))
 
 
 def test_a_member_gets_its_partitions_in_order(talk: Talk) -> None:
@@ -63,9 +64,12 @@ def test_a_member_gets_its_partitions_in_order(talk: Talk) -> None:
         ({"instance_id": " "}, "InstanceId can't be empty."),
         ({"rack_id": ""}, "RackId can't be empty."),
         ({"member_id": ""}, "MemberId can't be empty."),
+        ({"member_epoch": -2}, "InstanceId can't be null."),
+        ({"member_epoch": -3}, "MemberEpoch is invalid."),
+        ({"member_epoch": -3, "instance_id": "i"}, "MemberEpoch is invalid."),
     ],
 )
-def test_a_wrong_first_heartbeat_says_what_is_wrong(talk: Talk, options: dict[str, Any], message: str) -> None:
+def test_a_wrong_heartbeat_says_what_is_wrong(talk: Talk, options: dict[str, Any], message: str) -> None:
     answer = talk.ask(joining(**options))
     assert (answer.error_code, answer.error_message) == (ErrorCode.INVALID_REQUEST, message)
 

@@ -97,3 +97,32 @@ def test_a_cluster_that_runs_has_a_coordinator_for_transactions_too() -> None:
             assert cluster.transactions.leader_for("t") == 1
 
     trio.run(main)
+
+
+def test_a_coordinator_that_is_down_is_not_available() -> None:
+    plane = DataPlane(nodes=2, config={"offsets.topic.num.partitions": "1", "offsets.topic.replication.factor": "1"})
+    (led,) = plane.call(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"])).coordinators
+    plane.cluster.nodes[led.node_id].up = False
+    other = 3 - led.node_id
+    one = plane.call(FindCoordinatorRequest(key="g"), 3, node=other)
+    assert (one.error_code, one.error_message) == (15, "The coordinator is not available.")
+    assert (one.node_id, one.host, one.port) == (-1, "", -1)
+    (of_several,) = plane.call(FindCoordinatorRequest(coordinator_keys=["g"]), 6, node=other).coordinators
+    assert (of_several.error_code, of_several.error_message) == (15, "")
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["g", "g:AAAAAAAAAAAAAAAAAAAAAQ", "g:AAAAAAAAAAAAAAAAAAAAAQ:x", " :AAAAAAAAAAAAAAAAAAAAAQ:0", "g:x:0", "g:AAAA:1"],
+)
+def test_a_share_partition_is_named_by_group_topic_and_number(key: str) -> None:
+    plane = DataPlane()
+    (found,) = plane.call(FindCoordinatorRequest(key_type=2, coordinator_keys=[key]), 6).coordinators
+    assert found.error_code == ErrorCode.INVALID_REQUEST
+    (found,) = plane.call(
+        FindCoordinatorRequest(key_type=2, coordinator_keys=["a:b:AAAAAAAAAAAAAAAAAAAAAQ:0"]), 6
+    ).coordinators
+    assert found.error_code == ErrorCode.NONE
+    for kind, version in ((2, 5), (3, 6), (-1, 6)):
+        request = FindCoordinatorRequest(key_type=kind, coordinator_keys=["a:b:AAAAAAAAAAAAAAAAAAAAAQ:0"])
+        assert plane.call(request, version).coordinators[0].error_code == ErrorCode.INVALID_REQUEST

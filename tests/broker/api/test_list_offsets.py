@@ -117,6 +117,12 @@ def test_isolation_stops_at_the_stable_offset(plane: DataPlane) -> None:
     assert ask(plane, START_MS + 9, isolation_level=1) == NONE
 
 
+@pytest.mark.parametrize("level", [-1, 2])
+def test_list_offsets_stumbles_over_an_isolation_level_that_there_is_not(plane: DataPlane, level: int) -> None:
+    assert ask(plane, -1, isolation_level=level)[0] == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert plane.call(ListOffsetsRequest(-1, level, []), 11).topics == []
+
+
 def test_a_denied_topic_is_denied_whatever_the_isolation_level(guarded_cluster: Cluster) -> None:
     def codes(*names: str) -> list[int]:
         topics = [ListOffsetsTopic(name, [ListOffsetsPartition(0, timestamp=-1)]) for name in names]
