@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.epoch_group import LEAVING, rebalance_key, session_key
-from odradek.broker.coordinator.group.groups import CommitOffsets, GroupChanged, Groups, OffsetToCommit, TxnOffsetCommit
+from odradek.broker.coordinator.group.epoch_group import LEAVING
+from odradek.broker.coordinator.group.groups import CommitOffsets, GroupChanged, Groups, OffsetToCommit
 from odradek.broker.coordinator.group.records import decode_key, decode_value, encode_value, record_type_of
 from odradek.broker.coordinator.group.streams import group as r
 from odradek.broker.coordinator.group.streams.group import (
@@ -23,7 +23,6 @@ from odradek.broker.coordinator.group.streams.group import (
     StreamsStep,
     Target,
     in_map_order,
-    initial_delay_key,
 )
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -35,7 +34,7 @@ from odradek.protocol.json_form import to_json
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.stored import decode_group_record
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, heartbeat, in_process
-from tests.fakes.group_driver import commit_offsets, txn_offset_commit
+from tests.fakes.group_driver import commit_offsets
 
 HELD = Held({"0": {1: 5}}, {"1": frozenset({2})})
 
@@ -45,13 +44,6 @@ def test_any_of() -> None:
     assert Owned({}, {"1": [2]}, {}).any_of(HELD)
     assert not Owned({"1": [2]}, {"0": [1]}, {"0": [1]}).any_of(HELD)
     assert not Owned({}, {}, {}).any_of(HELD)
-
-
-def test_all_in() -> None:
-    assert Owned({"0": [1]}, {"1": [2]}, {}).all_in(HELD)
-    assert Owned({}, {}, {}).all_in(HELD)
-    assert not Owned({"0": [1, 2]}, {}, {}).all_in(HELD)
-    assert not Owned({}, {"0": [1]}, {}).all_in(HELD)
 
 
 def test_empty() -> None:
@@ -68,12 +60,6 @@ def test_a_state_of_a_later_release_is_unknown() -> None:
     assert MemberState(99) is MemberState.UNKNOWN
 
 
-def test_reconciled() -> None:
-    assert Member("m", 4).is_reconciled_to(4)
-    assert not Member("m", 4).is_reconciled_to(5)
-    assert not Member("m", 4, state=MemberState.UNREVOKED_TASKS).is_reconciled_to(4)
-
-
 def shown(record: NewRecord) -> tuple[str, object, object]:
     key, value = decode_group_record(record.key, record.value)
     return type(key).__name__, to_json(key, 0), None if value is None else to_json(value, 0)
@@ -88,34 +74,6 @@ MEMBER = Member(
     assigned=Held({"1": {2: 4, 0: 3}}, {"0": frozenset({3, 1})}),
     revoking=Held({"0": {7: 2}}),
 )
-
-
-def test_a_members_own_words() -> None:
-    assert shown(r.member_record("g", MEMBER)) == (
-        "StreamsGroupMemberMetadataKey",
-        {"groupId": "g", "memberId": "m"},
-        {
-            "instanceId": None,
-            "rackId": None,
-            "clientId": "",
-            "clientHost": "",
-            "rebalanceTimeoutMs": 5,
-            "topologyEpoch": 0,
-            "processId": "p",
-            "userEndpoint": {"host": "h", "port": 9},
-            "clientTags": [{"key": "a", "value": "1"}, {"key": "b", "value": "2"}],
-        },
-    )
-
-
-def test_what_a_member_has() -> None:
-    key, _, value = shown(r.current_record("g", MEMBER))
-    assert key == "StreamsGroupCurrentMemberAssignmentKey"
-    assert isinstance(value, dict)
-    assert (value["memberEpoch"], value["previousMemberEpoch"], value["state"]) == (4, 3, 2)
-    assert value["activeTasks"] == [{"subtopologyId": "1", "partitions": [0, 2], "assignmentEpochs": [3, 4]}]
-    assert [row["partitions"] for row in value["standbyTasks"]] == [[1, 3]]
-    assert value["activeTasksPendingRevocation"][0]["assignmentEpochs"] == [2]
 
 
 def test_the_group_and_its_targets() -> None:
@@ -139,14 +97,6 @@ def test_the_topology() -> None:
     assert isinstance(value, dict)
     assert value["subtopologies"][0]["stateChangelogTopics"] == [
         {"name": "counts-changelog", "partitions": 0, "replicationFactor": 0, "topicConfigs": []}
-    ]
-
-
-def test_tombstones_of_a_member() -> None:
-    assert [(shown(record)[0], shown(record)[2]) for record in r.RECORDS.member_tombstones("g", "m")] == [
-        ("StreamsGroupCurrentMemberAssignmentKey", None),
-        ("StreamsGroupTargetAssignmentMemberKey", None),
-        ("StreamsGroupMemberMetadataKey", None),
     ]
 
 
@@ -211,13 +161,6 @@ def test_two_processes_have_copies() -> None:
     assert [holders.has_copy(name, "0", 1) for name in ("a", "b")] == [False, True]
 
 
-def test_each_member_has_timers_of_its_own() -> None:
-    g, h = StreamsGroup("g"), StreamsGroup("h")
-    keys = [*g.timers("m"), *g.timers("n"), *h.timers("m"), initial_delay_key("g")]
-    assert len(set(keys)) == 7
-    assert g.timers("m") == (session_key("g", "m"), rebalance_key("g", "m"))
-
-
 @pytest.fixture
 def committing() -> StreamsGroup:
     """With a member in epoch 5, which has one task and has to revoke another."""
@@ -230,42 +173,6 @@ def committing() -> StreamsGroup:
 def commit(epoch: int, *places: tuple[str, int], member_id: str = "m", version: int = 9) -> CommitOffsets:
     offsets = [OffsetToCommit(topic, ZERO_UUID, partition, 1, -1, "") for topic, partition in places]
     return commit_offsets("g", offsets, member_id=member_id, generation_id=epoch, api_version=version)
-
-
-def transactional(epoch: int, *places: tuple[str, int], member_id: str = "m") -> TxnOffsetCommit:
-    offsets = [OffsetToCommit(topic, ZERO_UUID, partition, 1, -1, "") for topic, partition in places]
-    return txn_offset_commit("g", offsets, producer_id=1, producer_epoch=0, member_id=member_id, generation_id=epoch)
-
-
-@pytest.mark.parametrize(
-    ("epoch", "place"), [(5, ("t", 0)), (5, ("other", 9)), (4, ("t", 0)), (3, ("t", 0)), (4, ("t", 1))]
-)
-def test_offset_commit_in_an_epoch_since_which_the_member_has_the_task_is_accepted(
-    committing: StreamsGroup, epoch: int, place: tuple[str, int]
-) -> None:
-    committing.check_commit(commit(epoch, place))
-    committing.check_transactional_commit(transactional(epoch, place))
-
-
-@pytest.mark.parametrize(
-    ("epoch", "place", "text"),
-    [
-        (6, ("t", 0), "Received member epoch 6 is newer than current member epoch 5."),
-        (2, ("t", 0), "Received member epoch 2 is older than assignment epoch 3 for task 0-0."),
-        (3, ("t", 1), "Received member epoch 3 is older than assignment epoch 4 for task 0-1."),
-        (4, ("t", 2), "Task 0-2 is not assigned or pending revocation for member."),
-        (4, ("u", 0), "Topic u is not in the topology."),
-    ],
-)
-def test_offset_commit_in_an_epoch_before_the_member_had_the_task_is_refused(
-    committing: StreamsGroup, epoch: int, place: tuple[str, int], text: str
-) -> None:
-    with pytest.raises(KafkaError, match=text) as stale:
-        committing.check_commit(commit(epoch, place))
-    assert stale.value.code is ErrorCode.STALE_MEMBER_EPOCH
-    with pytest.raises(KafkaError) as illegal:
-        committing.check_transactional_commit(transactional(epoch, place))
-    assert illegal.value.code is ErrorCode.ILLEGAL_GENERATION
 
 
 def test_offset_commit_of_strangers_and_old_clients_is_refused(committing: StreamsGroup) -> None:
@@ -336,21 +243,6 @@ def test_the_last_member_takes_the_wish_to_end_with_it() -> None:
     assert group.soft.shutdown_by == "m"
     group.remove_member("n")
     assert group.soft.shutdown_by is None
-
-
-def test_streams_group_writes_tombstones_in_kafkas_order() -> None:
-    keys = [
-        type(decode_group_record(record.key, record.value)[0]).__name__
-        for record in group_with(Member("m")).tombstones()
-    ]
-    assert keys == [
-        "StreamsGroupCurrentMemberAssignmentKey",
-        "StreamsGroupTargetAssignmentMemberKey",
-        "StreamsGroupTargetAssignmentMetadataKey",
-        "StreamsGroupMemberMetadataKey",
-        "StreamsGroupMetadataKey",
-        "StreamsGroupTopologyKey",
-    ]
 
 
 def test_members_in_the_order_in_which_kafka_describes_them() -> None:
