@@ -93,3 +93,12 @@ def test_a_fork_of_a_broken_log_is_whole(log: PartitionLog, tmp_path: Path) -> N
     assert (forked.log_end_offset, log.log_end_offset) == (2, 1)
     with pytest.raises(StorageError):
         append(log)
+
+
+def test_the_same_error_again_says_the_same_and_knows_no_earlier_frames() -> None:
+    error = StorageError("t-0/0.log: gone", "t-0/0.log")
+    try:
+        raise error
+    except StorageError:
+        again = error.again()
+    assert (again.message, again.path, again.__traceback__) == ("t-0/0.log: gone", "t-0/0.log", None)

@@ -209,6 +209,17 @@ def test_the_whole_log_keeps_its_own_limits() -> None:
     assert offsets(log) == (8, 8, 7)
 
 
+@pytest.mark.parametrize(
+    ("left", "dropped"), [(0, 2), (1, 2), (4, 2), (5, 1), (8, 1), (9, 0)], ids=lambda batches: f"{batches}"
+)
+def test_a_tiered_log_keeps_so_many_bytes_at_least(left: int, dropped: int) -> None:
+    """Of three segments with four batches each; the last one is active."""
+    log = tiered(local_retention_bytes=0)
+    copy_to_tier(log)
+    configure(log, retention_bytes=left * log.segments[0].size // 4)
+    assert expire_tiered(log, NOW) == dropped
+
+
 def test_segments_that_are_not_copied_never_expire() -> None:
     log = tiered(retention_ms=0, retention_bytes=0)
     assert expire_tiered(log, NOW + DAY) == 0

@@ -47,6 +47,31 @@ async def test_old_records_go_when_the_clock_moves(plane: DataPlane, autojump_cl
 
 
 @pytest.mark.trio
+async def test_retention_is_checked_after_its_interval_and_not_before(autojump_clock: MockClock) -> None:
+    plane = DataPlane(frozen=False, config={"log.retention.check.interval.ms": "60000"})
+    async with plane.cluster.run():
+        plane.cluster.clock.freeze()
+        for name in ("t", "u"):
+            plane.topic(name, retention_ms="1000")
+        plane.produce("t", 3)
+        await settle(plane, seconds=30)
+        plane.produce("u", 1)
+        await settle(plane, seconds=29.999)
+        assert (first(plane, "t").log.log_start_offset, plane.cluster.maintenance.last_rounds()[2]) == (0, 0)
+        await settle(plane, seconds=0.001)
+        assert [first(plane, name).log.log_start_offset for name in ("t", "u")] == [3, 1]
+        assert plane.cluster.maintenance.watched == []
+        rounds = plane.cluster.maintenance.last_rounds()
+        assert rounds[1] == plane.cluster.clock.now_ms()
+        plane.produce("t", 1)
+        await settle(plane, seconds=50)
+        plane.cluster.maintenance.go_on_from([each - 10_000 for each in plane.cluster.maintenance.last_rounds()])
+        await settle(plane, seconds=0)
+        assert first(plane, "t").log.log_start_offset == 4
+        plane.cluster.clock.resume()
+
+
+@pytest.mark.trio
 async def test_a_changed_retention_is_obeyed_at_the_next_check(plane: DataPlane, autojump_clock: MockClock) -> None:
     plane.topic("t")
     plane.produce("t", 3)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from odradek.broker.clock import BrokerClock
 from odradek.broker.partitions.share.manager import LiveSharePartition, SharePartitions
 from odradek.broker.partitions.share.reading import FetchedBatches, ShareReadRequest, read_shared
 from odradek.broker.partitions.share.share_partition import SharePartition
-from odradek.broker.partitions.share.states import ShareKey, ShareSettings
+from odradek.broker.partitions.share.states import READ_COMMITTED, ShareKey, ShareSettings
 from odradek.broker.partitions.waiters import WaiterSet
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.record_batch import assign_offsets, build_batch, iter_batches
 from odradek.protocol.records import Record
+from odradek.storage.broken_log import READ, Breakage, break_log
 from tests.broker.partitions.share.logs import Coordinator
-from tests.storage.logs import make_log
+from tests.storage.logs import end, make_log, put
 
 
 def batch(base: int, count: int, **options: int | bool) -> bytes:
@@ -120,6 +123,53 @@ def test_share_fetch_waits_for_min_bytes() -> None:
 
 def test_each_partition_gets_its_part_of_the_bytes_and_the_first_batch_comes_anyway() -> None:
     assert read(live(0, 50, 50), live(1, 50), max_bytes=10) == [(0, [(0, 49, 1)]), (1, [])]
+
+
+@pytest.mark.parametrize(
+    ("batches", "max_batches", "got"),
+    [
+        ((4, 4), 4, [1, 1]),
+        ((1, 4), 4, [0, 1]),
+        ((0, 4), 4, [None, 1]),
+        ((4, 4), 1, [0, None]),
+        ((4, 4, 4), 7, [1, 1, 1]),
+    ],
+)
+def test_the_bytes_are_shared_out_in_equal_parts(
+    batches: tuple[int, ...], max_batches: int, got: list[int | None]
+) -> None:
+    lives = [live(index, *[1] * count) for index, count in enumerate(batches)]
+    size = len(build_batch([Record(0, 1, None, b"v" * 10, ())]))
+    found = read(*lives, max_bytes=max_batches * size, min_bytes=0)
+    assert [ranges[-1][1] if ranges else None for _, ranges in found] == got
+
+
+def test_members_that_read_committed_records_get_those_before_the_first_open_transaction() -> None:
+    one = live(0, 2)
+    log = one.partition.log
+    put(log, at=1, producer=(7, 0, 0), transactional=True)
+    end(log, 7, 0, commit=False, at=1)
+    put(log, at=1)
+    put(log, at=1, producer=(8, 0, 0), transactional=True)
+    one.machine._read_settings = lambda: ShareSettings(isolation_level=READ_COMMITTED)
+    assert read(one) == [(0, [(0, 1, 1), (3, 4, 1)])]
+    assert read(one) is None
+    one.machine._read_settings = lambda: ShareSettings()
+    assert read(one) == [(0, [(5, 5, 1)])]
+
+
+def test_a_log_that_cannot_be_read_is_told_at_once() -> None:
+    good, bad = live(0, 1), live(1, 1)
+    break_log(bad.partition.log, Breakage(READ, lambda: None))
+    client: Any = None
+    shares = SharePartitions(BrokerClock(), client, lambda g: ShareSettings(), lambda run: None, lambda w, e: None)
+    request = ShareReadRequest("m", 9, 9, 0, 1 << 20, 1 << 20)
+    found = read_shared(shares, [good, bad], request, 1_000, at_once=False)
+    assert found is not None
+    assert [(each.error and each.error.code, len(each.ranges)) for each in found] == [
+        (None, 1),
+        (ErrorCode.KAFKA_STORAGE_ERROR, 0),
+    ]
 
 
 def test_a_negative_limit_of_bytes_is_an_error_of_each_partition_that_could_be_read() -> None:
