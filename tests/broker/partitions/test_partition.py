@@ -17,8 +17,9 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.long_work import LargeBatch
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
-from odradek.storage.backend import StorageError
+from odradek.storage.backend import OUT_OF_DESCRIPTORS, StorageError
 from odradek.storage.broken_log import FULL, Breakage, break_log, mend_log
+from odradek.storage.partition_log import AppendOrigin
 from tests.fakes.data_plane import START_MS, DataPlane
 from tests.fakes.durable import opened
 
@@ -100,6 +101,7 @@ def test_epochs_begin_with_their_leader(plane: DataPlane, partition: Partition) 
     partition.append(plane.batch(3), now_ms=START_MS)
     follow(partition, leader=2, leader_epoch=1)
     follow(partition, leader=-1, leader_epoch=2)
+    assert partition.log.leader_epochs.entries() == [(0, 0), (1, 3)]
     follow(partition, leader=1, leader_epoch=3)
     assert partition.log.leader_epochs.entries() == [(0, 0), (3, 3)]
 
@@ -131,6 +133,33 @@ def test_deleting_records_lets_readers_look_again(plane: DataPlane, partition: P
     assert partition.delete_records(2) == 2
     assert waiter.woken
     assert refusal(lambda: partition.delete_records(4)) is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_readers_of_committed_records_are_woken_by_what_is_stable(plane: DataPlane, partition: Partition) -> None:
+    partition.append(plane.batch(), now_ms=START_MS)
+    one, other = Waiter(1, committed=True), Waiter(1, committed=True)
+    partition.waiters.add(one)
+    partition.append(plane.batch(), now_ms=START_MS)
+    assert one.woken
+    open_one = build_batch([Record(0, START_MS, b"k", b"v")], producer_id=7, transactional=True)
+    origin = AppendOrigin.COORDINATOR
+    partition.append(open_one, now_ms=START_MS, origin=origin)
+    partition.waiters.add(other)
+    partition.append(plane.batch(), now_ms=START_MS)
+    assert (partition.log.last_stable_offset, other.woken) == (2, False)
+
+
+def test_a_lack_of_descriptors_is_reported_once_for_all(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cluster = opened(tmp_path)
+    partition = cluster.create_topic("a").partitions[0]
+    assert partition.durability is not None
+    told: list[str] = []
+    partition.durability.report = lambda where, error: told.append(where)
+    partition.fail(StorageError(f"a-0/0.log: {OUT_OF_DESCRIPTORS}"))
+    assert (told, caplog.records) == (["a-0"], [])
+    partition.fail(StorageError("a-0/0.log: gone"))
+    assert (told, len(caplog.records)) == (["a-0"], 1)
+    cluster.close_logs()
 
 
 def test_a_failing_medium_is_logged_once_and_named(

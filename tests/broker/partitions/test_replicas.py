@@ -408,6 +408,25 @@ def test_what_follows_a_leader_with_a_shorter_history_is_cut_and_its_log_left() 
     assert three.set.by_node[1].high_watermark == three.set.by_node[1].end == 1
 
 
+def test_a_replica_is_late_from_when_it_last_had_everything() -> None:
+    three = Three()
+    three.now += 1000
+    three.put()
+    three.set.by_node[3].lag = Lag(records=1)
+    three.now += MAX_LAG_MS
+    three.put()
+    assert three.set.lagging(rule_of(1, 2, 3), three.now) == []
+    three.now += 1
+    three.step()
+    assert three.set.lagging(rule_of(1, 2, 3), three.now) == [3]
+    three.set.by_node[3].lag = None
+    three.step()
+    three.set.by_node[3].lag = NOTHING
+    three.now += MAX_LAG_MS
+    three.put()
+    assert three.set.lagging(rule_of(1, 2, 3), three.now) == []
+
+
 def test_a_follower_that_is_down_or_gets_nothing_learns_of_no_commit() -> None:
     three = Three()
     three.put()

@@ -30,6 +30,13 @@ def test_whole_batches_that_begin_within_the_limit() -> None:
 def test_ranges_are_cut_at_batches_when_they_are_long_enough() -> None:
     group = Group([(0, 0), (1, 1), (2, 4), (5, 5), (6, 6)])
     assert group.fetch("a", 100, batch_size=2) == [(0, 1, 1), (2, 4, 1), (5, 6, 1)]
+    assert Group([(0, 1), (2, 3), (4, 4)]).fetch("a", 100, batch_size=4) == [(0, 3, 1), (4, 4, 1)]
+    assert Group([(0, 1), (2, 3)]).fetch("a", 100, batch_size=4) == [(0, 3, 1)]
+
+
+def test_so_many_records_come_as_the_member_wants() -> None:
+    group = Group([(offset, offset) for offset in range(20)])
+    assert [group.fetch("a", 9) for _ in range(3)] == [[(0, 8, 1)], [(9, 17, 1)], [(18, 19, 1)]]
 
 
 def test_a_strict_limit_takes_part_of_a_batch() -> None:
@@ -53,6 +60,15 @@ def test_no_more_than_the_limit_of_locks_is_in_flight() -> None:
     assert group.fetch("a", 50) == []
     give_back(group, (10, 19))
     assert group.fetch("a", 50) == [(10, 19, 2)]
+
+
+def test_at_the_limit_of_locks_what_came_back_is_acquired_again() -> None:
+    group = Group([(start, start + 29) for start in range(0, 180, 30)], ShareSettings(max_locks=120))
+    assert [group.fetch("a", 50) for _ in range(3)] == [[(0, 59, 1)], [(60, 119, 1)], []]
+    give_back(group, (10, 19))
+    assert group.fetch("b", 50) == [(10, 19, 2)]
+    give_back(group, (0, 9))
+    assert group.fetch("b", 4, mode=RECORD_LIMIT) == [(0, 3, 2)]
 
 
 def test_the_last_delivery_is_of_one_record_alone() -> None:
@@ -145,6 +161,11 @@ def test_records_that_the_log_has_lost_are_done() -> None:
     give_back(group, (0, 9))
     group.spans = [(5, 9), (10, 19)]  # the log cleaner has taken 0 to 4
     assert group.fetch("b", 100) == [(5, 9, 2), (10, 19, 1)]
+    assert group.states()[0] == (0, 4, "ARCHIVED", 1, "")
+    assert group.partition.delivery_complete_count == 5
+    accepted = [AcknowledgementBatch(5, 9, [ACCEPT]), AcknowledgementBatch(10, 19, [ACCEPT])]
+    acknowledgement.acknowledge(group.partition, "b", accepted, group.now_ms)
+    assert (group.partition.start_offset, group.partition.delivery_complete_count) == (20, 0)
 
 
 def test_ranges_without_what_is_gone() -> None:

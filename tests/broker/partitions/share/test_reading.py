@@ -75,6 +75,10 @@ def test_share_fetch_knows_batches_of_aborted_transactions() -> None:
     fetched = FetchedBatches([memoryview(data)], [(7, 2)])
     fetched.reach(100)
     assert fetched.aborted() == [(2, 3)]
+    for order in ([(7, 2), (8, 4)], [(8, 4), (7, 2)]):
+        both = FetchedBatches([memoryview(data)], order)
+        both.reach(100)
+        assert both.aborted() == [(2, 3), (4, 4)]
     assert FetchedBatches([memoryview(data)]).aborted() == []
 
 
