@@ -713,7 +713,6 @@ class PartitionLog:
         if self.tier is not None and self.tier.local_start < offset:
             self.tier = self.tier._replace(local_start=offset)
         self.high_watermark = max(self.high_watermark, offset)
-        self.producers.forget_before(offset)
         self.store.save_log_start_offset(offset)
         if self.leader_epochs.truncate_from_start(offset):
             self.store.save_leader_epochs(self.leader_epochs)

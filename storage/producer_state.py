@@ -371,12 +371,6 @@ class ProducerStates:
                 del self._verifying[producer_id]
         return len(gone)
 
-    def forget_before(self, log_start_offset: int) -> None:
-        """The log now starts here: transactions wholly before it no longer hold back the last stable offset."""
-        for first, marker in list(self._unreplicated.items()):
-            if marker < log_start_offset:
-                del self._unreplicated[first]
-
     def copied(self) -> ProducerStates:
         """A copy of the producers for another log. Verifications under way stay with this log."""
         other = ProducerStates(self._name)

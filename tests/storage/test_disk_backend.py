@@ -401,6 +401,16 @@ def test_folders_of_new_partitions_become_durable_together_with_a_flush(tmp_path
     assert synced[3:] == [tmp_path, tmp_path / "t-3"]
 
 
+def test_snapshots_of_producers_go_with_the_segments_before_them(tmp_path: Path) -> None:
+    log = open_log(open_backend(tmp_path))
+    for number in range(4):
+        put(log, producer=(7, 0, number))
+        log.roll(NOW)
+    assert [path.stem for path in sorted((tmp_path / "t-0").glob("*.snapshot"))] == [f"{at:020}" for at in (1, 2, 3, 4)]
+    log.drop_oldest(3)
+    assert [path.stem for path in sorted((tmp_path / "t-0").glob("*.snapshot"))] == [f"{at:020}" for at in (3, 4)]
+
+
 @pytest.mark.parametrize("durable", [True, False])
 def test_checkpoints_are_synced_where_they_are_to_be_durable(tmp_path: Path, durable: bool) -> None:
     fs = FaultyFileSystem()

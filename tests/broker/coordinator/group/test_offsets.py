@@ -17,6 +17,7 @@ from odradek.broker.coordinator.group.groups import (
     CommittedOffset,
     DeleteGroup,
     DeleteOffsets,
+    ExpireOffsets,
     ForgetPartitions,
     OffsetToCommit,
 )
@@ -33,7 +34,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.generated.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from odradek.protocol.message_codec import codec
 from odradek.protocol.primitives import ZERO_UUID
-from tests.fakes.group_driver import GroupDriver, commit_offsets, hard_state, rebuilt, txn_offset_commit
+from tests.fakes.group_driver import START_MS, GroupDriver, commit_offsets, hard_state, rebuilt, txn_offset_commit
 
 E = ErrorCode
 DAY_MS = 86_400_000
@@ -256,6 +257,14 @@ def test_offsets_of_nobodys_group_expire_after_their_commit(driver: GroupDriver)
     driver.wait(days=6)
     assert driver.state() == "none"
     assert hard_state(rebuilt(driver.journal)) == ({}, {}, {})
+
+
+@pytest.mark.parametrize(("retention_ms", "expires_after_ms"), [(-1, 7 * DAY_MS), (90_000, 90_000)])
+def test_an_offset_expires_with_the_millisecond(retention_ms: int, expires_after_ms: int) -> None:
+    driver = GroupDriver()
+    driver.commit(1, retention_ms=retention_ms)
+    due_ms = START_MS + expires_after_ms
+    assert [len(driver.machine.decide(ExpireOffsets(), now_ms).records) for now_ms in (due_ms - 1, due_ms)] == [0, 2]
 
 
 def test_offsets_of_a_group_expire_after_it_became_empty(driver: GroupDriver) -> None:
