@@ -161,19 +161,13 @@ def test_offset_fetch_names_the_present_epoch(group: Crowd) -> None:
         group.check_fetch("x", 5)
 
 
-class Static(NamedTuple):
-    member_id: str
-    instance_id: str | None
-    epoch: int = 1
-    rebalance_timeout_ms: int = 700
-
-    def is_reconciled_to(self, target_epoch: int) -> bool:
-        return self.epoch == target_epoch
+def static(member_id: str, instance_id: str | None) -> Member:
+    return Member(member_id, MemberMetadata(instance_id), 1)
 
 
 def test_an_instance_id_belongs_to_the_member_that_had_it_last() -> None:
     group = Crowd("g")
-    one, other = Static("a", "i"), Static("b", "i")
+    one, other = static("a", "i"), static("b", "i")
     for member in (one, other):
         group.members[member.member_id] = member
     assert group.static_member("i") is None
@@ -183,15 +177,15 @@ def test_an_instance_id_belongs_to_the_member_that_had_it_last() -> None:
     group.forget_static(one)  # it is the other one's already
     assert group.static_member("i") is other
     group.forget_static(None)
-    group.note_static(other, Static("b", "j"))
+    group.note_static(other, static("b", "j"))
     assert group.static_ids == {"j": "b"}
-    group.note_static(Static("b", "j"), Static("b", None))
+    group.note_static(static("b", "j"), static("b", None))
     assert group.static_ids == {}
 
 
 def test_a_request_names_a_member_by_its_id_and_its_instance() -> None:
     group = Crowd("g")
-    member = group.members["a"] = Static("a", "i")
+    member = group.members["a"] = static("a", "i")
     group.note_static(None, member)
     assert group.requesting("a", "i") is group.requesting("a", None) is member
     for member_id, instance_id, code, text in (
