@@ -22,15 +22,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from odradek.pipeline.cluster_client import TopicPartition
 from odradek.pipeline.rows import spare_imports
-from odradek.pipeline.sink_rows import (
-    ROW_COLUMNS,
-    SPARKS_OPTIONS,
-    StreamWriterBase,
-    check_columns,
-    joined,
-    query_of_task,
-    record_rows,
-)
+from odradek.pipeline.sink import ROW_COLUMNS, SPARKS_OPTIONS, StreamWriterBase, check_columns, query_of_task
 from odradek.pipeline.source_options import OptionError
 
 if TYPE_CHECKING:
@@ -107,6 +99,8 @@ class _Writer:
         self._ours = options.folder / _OURS
 
     def write(self, iterator: Iterator[Any]) -> Archived:
+        from odradek.pipeline.sink_rows import record_rows
+
         spare_imports()
         work = self._name or query_of_task()
         files = _Files(self._ours / work)
@@ -193,6 +187,8 @@ class _Files:
 
     def _write(self, place: TopicPartition) -> None:
         import pyarrow.parquet as pq
+
+        from odradek.pipeline.sink_rows import joined
 
         rows = joined(self._waiting.pop(place))
         self._sizes.pop(place)

@@ -16,21 +16,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from odradek.client_security.options import ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient, TopicPartition
 from odradek.pipeline.rows import spare_imports
-from odradek.pipeline.sink_rows import (
-    SPARKS_OPTIONS,
-    Outgoing,
-    StreamWriterBase,
-    check_columns,
-    query_of_task,
-    record_rows,
-)
 from odradek.pipeline.source_options import OptionError, known_options, positive_number, security_of
 from odradek.pipeline.transaction_writer import (
     Transaction,
@@ -43,16 +37,41 @@ from odradek.pipeline.transaction_writer import (
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-_KNOWN = {
-    "kafka.bootstrap.servers",
-    "bootstrap.servers",
-    "topic",
-    "transactionalid",
-    "transactiontimeout",
-    "batchid",
+    StreamWriterBase = datasource.DataSourceStreamWriter
+else:  # from 4.1 on Spark gives the writers of streams Arrow batches
+    StreamWriterBase = getattr(datasource, "DataSourceStreamArrowWriter", datasource.DataSourceStreamWriter)
+
+ROW_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "key": ("binary", "string"),
+    "value": ("binary", "string"),
+    "headers": ("array<struct<key:string,value:binary>>",),
+    "topic": ("string",),
+    "partition": ("int",),
+    "timestamp": ("timestamp",),
 }
+"""The columns of a record, and the Spark types that each accepts."""
+
+SPARKS_OPTIONS = {"checkpointlocation", "queryname"}
+"""Options of Spark itself, which it passes to the sink."""
+
+_QUERY_ID = "sql.streaming.queryId"
+"""Spark's local property with the id of a streaming query. The checkpoint keeps the id."""
+_KNOWN = ("kafka.bootstrap.servers", "bootstrap.servers", "topic", "transactionalId", "transactionTimeout", "batchId")
 _DEFAULT_ID = "odradek"
-_TIMEOUT_MS = 600_000
+_TIMEOUT_MS = "600000"
+
+
+def check_columns(schema: StructType, topic: str | None, columns: Mapping[str, tuple[str, ...]] = ROW_COLUMNS) -> None:
+    """OptionError for a column that a record does not have, and for a missing value or topic."""
+    kinds = {field.name: field.dataType.simpleString() for field in schema.fields}
+    for name, kind in kinds.items():
+        if kind not in columns.get(name, ()):
+            known = ", ".join(f"{each} {' or '.join(types)}" for each, types in columns.items())
+            raise OptionError(f"no column {name} {kind} can be written; there are: {known}")
+    if "value" not in kinds:
+        raise OptionError("writing needs a column value")
+    if "topic" not in kinds and topic is None:
+        raise OptionError("writing needs the option topic, or a column topic")
 
 
 @dataclass(frozen=True)
@@ -71,16 +90,19 @@ class SinkOptions:
     @classmethod
     def parse(cls, given: Mapping[str, str], schema: StructType) -> SinkOptions:
         """From the options and the columns of a writer; raises OptionError."""
-        options, security = known_options(given, sorted(_KNOWN), SPARKS_OPTIONS)
+        options, security = known_options(given, _KNOWN, SPARKS_OPTIONS)
         servers = options.get("kafka.bootstrap.servers") or options.get("bootstrap.servers")
         if not servers:
             raise OptionError("writing needs kafka.bootstrap.servers, or a folder (save(path))")
-        batch_id = _batch_number(options.get("batchid"))
-        if batch_id is not None and not options.get("transactionalid"):
+        number = options.get("batchid")
+        if number is not None and not (number.isascii() and number.isdigit()):
+            raise OptionError(f"batchId: the number of a micro-batch, not {number!r}")
+        if number is not None and not options.get("transactionalid"):
             raise OptionError("batchId needs transactionalId, the name under which the write counts its batches")
         transactional_id = options.get("transactionalid") or _DEFAULT_ID
-        timeout_ms = positive_number("transactionTimeout", options.get("transactiontimeout")) or _TIMEOUT_MS
+        timeout_ms = positive_number("transactionTimeout", options.get("transactiontimeout", _TIMEOUT_MS))
         check_columns(schema, options.get("topic"))
+        batch_id = None if number is None else int(number)
         return cls(servers, options.get("topic"), transactional_id, timeout_ms, security_of(security), batch_id)
 
     def client(self, *, patient: bool) -> ClusterClient:
@@ -88,10 +110,15 @@ class SinkOptions:
         return ClusterClient(self.bootstrap_servers, security=self.security, patient=patient)
 
 
-def _batch_number(text: str | None) -> int | None:
-    if text is not None and not (text.isascii() and text.isdigit()):
-        raise OptionError(f"batchId: the number of a micro-batch, not {text!r}")
-    return None if text is None else int(text)
+def query_of_task() -> str:
+    """The id of the streaming query of this task."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    query = None if context is None else context.getLocalProperty(_QUERY_ID)
+    if query is None:
+        raise RuntimeError("Spark does not tell the task which query it is of")
+    return str(query)
 
 
 @dataclass
@@ -112,6 +139,8 @@ class _Writer:
         self._options, self._name, self._goes_on = options, name, goes_on
 
     def write(self, iterator: Iterator[Any]) -> Written:
+        from odradek.pipeline.sink_rows import Outgoing, record_rows
+
         spare_imports()
         options = self._options
         rows = record_rows(iterator, options.topic)
@@ -122,8 +151,7 @@ class _Writer:
             writer = TransactionWriter(client, self._transactional_id(), options.timeout_ms)
             try:
                 outgoing = Outgoing(lambda topic: len(client.topics([topic])[topic]), writer.append)
-                outgoing.add(first)
-                for batch in rows:
+                for batch in chain([first], rows):
                     outgoing.add(batch)
                 outgoing.flush()
                 writer.settle()

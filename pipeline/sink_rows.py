@@ -1,4 +1,4 @@
-"""The rows of a sink as Arrow batches of one form, their columns and their partitions in the cluster's topics."""
+"""Rows of a sink as Arrow batches of one form, and as batches for the partitions of a cluster's topics."""
 
 from __future__ import annotations
 
@@ -8,53 +8,20 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import datasource
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from odradek.pipeline.cluster_client import TopicPartition
-from odradek.pipeline.source_options import OptionError
+from odradek.pipeline.record_bytes import Records, partitions_by_key, records_of, row_sizes
+from odradek.pipeline.record_columns import HEADER_TYPE
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql.types import StructType
+    from odradek.pipeline.record_bytes import Ints
 
-    from odradek.pipeline.record_bytes import Ints, Records
-
-    StreamWriterBase = datasource.DataSourceStreamWriter
-else:  # from 4.1 on Spark gives the writers of streams Arrow batches
-    StreamWriterBase = getattr(datasource, "DataSourceStreamArrowWriter", datasource.DataSourceStreamWriter)
-
-
-ROW_COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "key": ("binary", "string"),
-    "value": ("binary", "string"),
-    "headers": ("array<struct<key:string,value:binary>>",),
-    "topic": ("string",),
-    "partition": ("int",),
-    "timestamp": ("timestamp",),
-}
-"""The columns of a record, and the Spark types that each accepts."""
-
-SPARKS_OPTIONS = {"checkpointlocation", "queryname"}
-"""Options of Spark itself, which it passes to the sink."""
-
-_QUERY_ID = "sql.streaming.queryId"
-"""Spark's local property with the id of a streaming query. The checkpoint keeps the id."""
 _ROWS_AT_ONCE = 10_000
 _BATCH_BYTES = 256 * 1024
 _WAITING_BYTES = 4 * 1024 * 1024
-
-
-def check_columns(schema: StructType, topic: str | None, columns: Mapping[str, tuple[str, ...]] = ROW_COLUMNS) -> None:
-    """OptionError for a column that a record does not have, and for a missing value or topic."""
-    kinds = {field.name: field.dataType.simpleString() for field in schema.fields}
-    for name, kind in kinds.items():
-        if kind not in columns.get(name, ()):
-            known = ", ".join(f"{each} {' or '.join(types)}" for each, types in columns.items())
-            raise OptionError(f"no column {name} {kind} can be written; there are: {known}")
-    if "value" not in kinds:
-        raise OptionError("writing needs a column value")
-    if "topic" not in kinds and topic is None:
-        raise OptionError("writing needs the option topic, or a column topic")
 
 
 def record_rows(given: Iterator[Any], topic: str | None) -> Iterator[pa.RecordBatch]:
@@ -63,8 +30,6 @@ def record_rows(given: Iterator[Any], topic: str | None) -> Iterator[pa.RecordBa
     Columns: ``topic`` (default: the argument), ``partition`` (null: not chosen yet), ``timestamp_ms`` (default: now),
     ``key``, ``value``, ``headers``. ValueError for a row without a topic, and for a header without a name.
     """
-    import pyarrow as pa
-
     for first in given:
         if isinstance(first, pa.RecordBatch):
             batch = first
@@ -75,8 +40,6 @@ def record_rows(given: Iterator[Any], topic: str | None) -> Iterator[pa.RecordBa
 
 
 def _batch_of(rows: list[Any]) -> pa.RecordBatch:
-    import pyarrow as pa
-
     dicts = [row.asDict(recursive=True) for row in rows]
     arrays: dict[str, pa.Array] = {}
     for name in dicts[0]:
@@ -84,7 +47,7 @@ def _batch_of(rows: list[Any]) -> pa.RecordBatch:
         if name in ("key", "value"):
             arrays[name] = pa.array([each.encode() if isinstance(each, str) else each for each in values], pa.binary())
         elif name == "headers":
-            arrays[name] = pa.array(values, _header_type())
+            arrays[name] = pa.array(values, HEADER_TYPE)
         elif name == "timestamp":
             micros = [None if each is None else round(each.timestamp() * 1_000_000) for each in values]
             arrays[name] = pa.array(micros, pa.int64()).cast(pa.timestamp("us", "UTC"))
@@ -93,16 +56,7 @@ def _batch_of(rows: list[Any]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(arrays)
 
 
-def _header_type() -> pa.DataType:
-    from odradek.pipeline.record_columns import HEADER_TYPE
-
-    return HEADER_TYPE
-
-
 def _record_form(batch: pa.RecordBatch, topic: str | None) -> pa.RecordBatch:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     count = batch.num_rows
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
 
@@ -116,7 +70,7 @@ def _record_form(batch: pa.RecordBatch, topic: str | None) -> pa.RecordBatch:
             raise ValueError("a row without a topic, and no option topic")
         topics = pc.fill_null(topics, topic)
     moments = column("timestamp", pa.timestamp("us", "UTC")).cast(pa.int64())
-    headers = column("headers", _header_type())
+    headers = column("headers", HEADER_TYPE)
     if headers.flatten().field("key").null_count:
         raise ValueError("a header without a name")
     arrays = {
@@ -132,24 +86,10 @@ def _record_form(batch: pa.RecordBatch, topic: str | None) -> pa.RecordBatch:
 
 
 def _floor_1000(moments: pa.Array) -> pa.Array:
-    import numpy as np
-    import pyarrow as pa
-
     if moments.null_count == len(moments):
         return moments
     held = moments.fill_null(0).to_numpy(zero_copy_only=False)
     return pa.array(np.floor_divide(held, 1000), pa.int64(), mask=moments.is_null().to_numpy(zero_copy_only=False))
-
-
-def query_of_task() -> str:
-    """The id of the streaming query of this task."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    query = None if context is None else context.getLocalProperty(_QUERY_ID)
-    if query is None:
-        raise RuntimeError("Spark does not tell the task which query it is of")
-    return str(query)
 
 
 class Outgoing:
@@ -195,11 +135,6 @@ class Outgoing:
 
     def _batches(self, rows: pa.RecordBatch) -> Iterator[tuple[TopicPartition, Records]]:
         """The rows of each partition as batches, in their order."""
-        import numpy as np
-        import pyarrow as pa
-
-        from odradek.pipeline.record_bytes import records_of, row_sizes
-
         topics = rows["topic"].dictionary_encode()
         for number, topic in enumerate(topics.dictionary.to_pylist()):
             of_topic = rows
@@ -215,10 +150,6 @@ class Outgoing:
 
     def _chosen(self, topic: str, rows: pa.RecordBatch) -> Any:
         """The partition of each row: as given, else by its key as in the Java client, else round robin."""
-        import numpy as np
-
-        from odradek.pipeline.record_bytes import partitions_by_key
-
         count = self._partitions(topic)
         partition, key = rows["partition"], rows["key"]
         given = partition.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -242,8 +173,6 @@ def _batch_begins(counts: Ints, sizes: Ints) -> tuple[list[int], Ints]:
 
     ``counts``: rows of each partition. ``sizes``: bytes of each row, sorted by partition.
     """
-    import numpy as np
-
     ends = np.cumsum(sizes)
     places: list[int] = []
     begins: list[int] = []
@@ -259,6 +188,4 @@ def _batch_begins(counts: Ints, sizes: Ints) -> tuple[list[int], Ints]:
 
 def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     """The rows of some batches as one."""
-    import pyarrow as pa
-
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

@@ -29,7 +29,7 @@ from odradek.pipeline import log_folder
 from odradek.pipeline.archive_sink import ArchiveBatchWriter, ArchiveOptions, ArchiveStreamWriter
 from odradek.pipeline.cluster_client import EARLIEST, LATEST, ClusterClient, TopicPartition, batches_between
 from odradek.pipeline.pushdown import Narrowing, narrowed
-from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks, spare_imports
+from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, spare_imports
 from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter
 from odradek.pipeline.source_options import (
     MissingTopicError,
@@ -257,6 +257,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 def read_works(works: Iterable[Work]) -> Iterator[pa.RecordBatch]:
     """The rows of a task as Arrow; runs on the executors."""
+    from odradek.pipeline.record_columns import arrow_chunks
+
     spare_imports()
     for run in _runs(works):
         wanted = run[0].wanted._replace(end=run[-1].wanted.end)
@@ -264,7 +266,7 @@ def read_works(works: Iterable[Work]) -> Iterator[pa.RecordBatch]:
 
 
 def _runs(works: Iterable[Work]) -> Iterator[list[Work]]:
-    """Group consecutive segments of a partition, so that small ones share an Arrow batch."""
+    """Group the consecutive segments of a partition. So the rows of small segments share an Arrow batch."""
     run: list[Work] = []
     for work in works:
         if run and not (isinstance(work, log_folder.SegmentTask) and _follows(work, run[-1])):
@@ -276,7 +278,7 @@ def _runs(works: Iterable[Work]) -> Iterator[list[Work]]:
 
 
 def _follows(work: log_folder.SegmentTask, before: Work) -> bool:
-    """Whether a work reads another segment of the same partition than the one before: then they share no batch."""
+    """Whether a work reads the next segment of the same partition. Two parts of one segment may share a batch."""
     if not isinstance(before, log_folder.SegmentTask) or work.path == before.path:
         return False
     return (work.wanted.topic, work.wanted.partition) == (before.wanted.topic, before.wanted.partition)

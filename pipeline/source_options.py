@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity, SecurityOptionError, security_options
 from odradek.pipeline.cluster_client import EARLIEST, LATEST, TopicPartition
@@ -59,24 +59,11 @@ class MissingTopicError(OptionError):
         self.topics = topics
 
 
-_KNOWN = {
-    "path",
-    "kafka.bootstrap.servers",
-    "bootstrap.servers",
-    "subscribe",
-    "subscribepattern",
-    "startingoffsets",
-    "endingoffsets",
-    "startingtimestamp",
-    "endingtimestamp",
-    "isolation",
-    "includecontrol",
-    "failondataloss",
-    "recordspertask",
-    "bytespertask",
-    "maxoffsetspertrigger",
-    "pushfilters",
-}
+_CLUSTER = ("kafka.bootstrap.servers", "bootstrap.servers")
+_TOPICS = ("subscribe", "subscribePattern", "startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp")
+_READING = ("isolation", "includeControl", "failOnDataLoss", "pushFilters")
+_SIZES = ("maxOffsetsPerTrigger", "recordsPerTask", "bytesPerTask")
+_KNOWN = ("path", *_CLUSTER, *_TOPICS, *_READING, *_SIZES)
 
 
 @dataclass(frozen=True)
@@ -103,7 +90,12 @@ class SourceOptions:
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> SourceOptions:
         """From the options of a reader, whose names are not case-sensitive; raises OptionError."""
-        options, security = known_options(given, sorted(_KNOWN))
+        options, security = known_options(given, _KNOWN)
+
+        def value(name: str, read: Callable[[str, str], Any], default: str | None = None) -> Any:
+            text = options.get(name.lower(), default)
+            return None if text is None else read(name, text)
+
         path = options.get("path")
         servers = options.get("kafka.bootstrap.servers") or options.get("bootstrap.servers")
         if bool(path) == bool(servers):
@@ -119,18 +111,18 @@ class SourceOptions:
             path=path,
             bootstrap_servers=servers,
             topics=tuple(name.strip() for name in topics.split(",") if name.strip()) if topics else None,
-            pattern=_pattern(pattern),
-            starting=_position("startingOffsets", options.get("startingoffsets", "earliest")),
-            ending=_position("endingOffsets", options.get("endingoffsets", "latest")),
-            from_ms=_number("startingTimestamp", options.get("startingtimestamp")),
-            until_ms=_number("endingTimestamp", options.get("endingtimestamp")),
-            read_committed=_isolation(options.get("isolation", "read_uncommitted")),
-            control=_flag("includeControl", options.get("includecontrol", "false")),
-            fail_on_data_loss=_flag("failOnDataLoss", options.get("failondataloss", "true")),
-            records_per_task=positive_number("recordsPerTask", options.get("recordspertask")),
-            bytes_per_task=positive_number("bytesPerTask", options.get("bytespertask")),
-            max_offsets_per_trigger=positive_number("maxOffsetsPerTrigger", options.get("maxoffsetspertrigger")),
-            push_filters=_flag("pushFilters", options.get("pushfilters", "false")),
+            pattern=value("subscribePattern", _pattern),
+            starting=value("startingOffsets", _position, "earliest"),
+            ending=value("endingOffsets", _position, "latest"),
+            from_ms=value("startingTimestamp", _milliseconds),
+            until_ms=value("endingTimestamp", _milliseconds),
+            read_committed=value("isolation", _isolation, "read_uncommitted"),
+            control=value("includeControl", _flag, "false"),
+            fail_on_data_loss=value("failOnDataLoss", _flag, "true"),
+            records_per_task=value("recordsPerTask", positive_number),
+            bytes_per_task=value("bytesPerTask", positive_number),
+            max_offsets_per_trigger=value("maxOffsetsPerTrigger", positive_number),
+            push_filters=value("pushFilters", _flag, "false"),
             security=security_of(security),
         )
 
@@ -204,24 +196,22 @@ def _position(name: str, text: str) -> Position:
         raise OptionError(f'{name}: earliest, latest or {{"topic": {{"0": 23, "1": -2}}}}; not {text!r}') from None
 
 
-def _pattern(text: str | None) -> str | None:
+def _pattern(name: str, text: str) -> str:
     try:
-        return None if text is None else re.compile(text).pattern
+        return re.compile(text).pattern
     except re.error as error:
-        raise OptionError(f"subscribePattern: {error}") from None
+        raise OptionError(f"{name}: {error}") from None
 
 
-def _number(name: str, text: str | None) -> int | None:
+def _milliseconds(name: str, text: str) -> int:
     try:
-        return None if text is None else int(text)
+        return int(text)
     except ValueError:
         raise OptionError(f"{name}: milliseconds since 1970, not {text!r}") from None
 
 
-def positive_number(name: str, text: str | None) -> int | None:
+def positive_number(name: str, text: str) -> int:
     """An option as a number; raises OptionError."""
-    if text is None:
-        return None
     if not re.fullmatch(r"\s*0*[1-9][0-9]*\s*", text):
         raise OptionError(f"{name}: a positive number, not {text!r}")
     return int(text)
@@ -233,9 +223,9 @@ def _flag(name: str, text: str) -> bool:
     return text.lower() == "true"
 
 
-def _isolation(text: str) -> bool:
+def _isolation(name: str, text: str) -> bool:
     if text not in ("read_committed", "read_uncommitted"):
-        raise OptionError(f"isolation: read_committed or read_uncommitted, not {text!r}")
+        raise OptionError(f"{name}: read_committed or read_uncommitted, not {text!r}")
     return text == "read_committed"
 
 
@@ -264,14 +254,7 @@ def limited(
     return {key: start.get(key, last) + shares[key] if behind[key] else last for key, last in end.items()}
 
 
-_SOURCE = (
-    "failOnDataLoss",
-    "maxOffsetsPerTrigger",
-    "recordsPerTask",
-    "bytesPerTask",
-    "startingOffsets",
-    "startingTimestamp",
-)
+_SOURCE = ("failOnDataLoss", *_SIZES, "startingOffsets", "startingTimestamp")
 _SINK = ("transactionalId", "transactionTimeout")
 
 
@@ -299,7 +282,8 @@ class RetryOptions:
             for names in (_SOURCE, _SINK)
         )
         checked = SourceOptions.parse({**source, "subscribe": "any"})
-        positive_number("transactionTimeout", options.get("transactiontimeout"))
+        if "transactionTimeout" in sink:
+            positive_number("transactionTimeout", sink["transactionTimeout"])
         named = sink.get("transactionalId")
         if named == "":
             raise OptionError("transactionalId: the beginning of the transactional ids, not ''")

@@ -37,7 +37,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
         ["pipeline/project/try_it.py", "pipeline/project/transformations/kafka.py"],
         "written into a project, which runs in tests/pipeline/test_flows.py",
     ),
-    "pipeline/record_columns.py": "its columns are compared with the codec in tests/pipeline/test_rows.py",
+    "pipeline/rows.py": "its columns are compared with the codec in tests/pipeline/test_record_columns.py",
 }
 """Module to the reason why it has no test module of its own."""
 

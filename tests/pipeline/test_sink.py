@@ -14,13 +14,18 @@ from tests.pipeline.test_session import PATIENCE_S, produce
 pytest.importorskip("pyspark")
 
 from pyspark.sql import Row
-from pyspark.sql.types import BinaryType, StructField, StructType
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
 from odradek.pipeline.cluster_client import ClusterClient
-from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter
+from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter, check_columns
 from odradek.pipeline.source_options import OptionError
 
-VALUES = StructType([StructField("value", BinaryType())])
+
+def schema(**columns: Any) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+VALUES = schema(value=BinaryType())
 
 
 def options(broker: odradek.KafkaBroker, **more: str) -> SinkOptions:
@@ -45,6 +50,25 @@ def committed(broker: odradek.KafkaBroker) -> list[str]:
 def test_sink_options_that_are_wrong_are_refused(given: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         SinkOptions.parse(given, VALUES)
+
+
+@pytest.mark.parametrize(
+    ("columns", "topic", "message"),
+    [
+        ({"value": IntegerType()}, "out", "no column value int can be written"),
+        ({"value": BinaryType(), "offset": IntegerType()}, "out", "no column offset int"),
+        ({"key": BinaryType()}, "out", "a column value"),
+        ({"value": BinaryType()}, None, "or a column topic"),
+    ],
+)
+def test_sink_refuses_columns_that_no_record_has(columns: dict[str, Any], topic: str | None, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        check_columns(schema(**columns), topic)
+
+
+def test_sink_takes_the_columns_of_a_record() -> None:
+    check_columns(schema(value=BinaryType(), key=StringType(), partition=IntegerType()), "out")
+    check_columns(schema(value=StringType(), topic=StringType()), None)
 
 
 @pytest.mark.kafka(topics={"out": 3, "other": 1})
@@ -162,15 +186,6 @@ def test_spark_writes_a_batch(spark: Any, kafka_broker: odradek.KafkaBroker) -> 
         spark.range(1).write.format("odradek").mode("append").options(
             **{"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "topic": "out"}
         ).save()
-
-
-@pytest.mark.kafka(topics={"out": 2})
-def test_spark_writes_a_numbered_batch_once(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
-    for number in (3, 3, 2, 4):
-        rows = spark.range(4).selectExpr(f"concat('batch {number} row ', id) as value").repartition(2)
-        writer = rows.write.format("odradek").mode("append").options(transactionalId="mine", batchId=number)
-        writer.option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers).option("topic", "out").save()
-    assert committed(kafka_broker) == [f"batch {number} row {row}" for number in (3, 4) for row in range(4)]
 
 
 @pytest.mark.kafka(topics={"in": 2, "out": 2})

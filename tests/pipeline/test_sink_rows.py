@@ -12,31 +12,12 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 from pyspark.sql import Row
-from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
 from odradek.pipeline.cluster_client import TopicPartition
 from odradek.pipeline.record_bytes import Records
-from odradek.pipeline.sink_rows import Outgoing, check_columns, record_rows
-from odradek.pipeline.source_options import OptionError
+from odradek.pipeline.sink_rows import Outgoing, record_rows
 from odradek.protocol.partitioner import Partitioner
 from odradek.protocol.records import iter_records
-
-
-def schema(**columns: Any) -> StructType:
-    return StructType([StructField(name, kind) for name, kind in columns.items()])
-
-
-def test_columns_that_a_record_has() -> None:
-    check_columns(schema(value=BinaryType(), key=StringType(), partition=IntegerType()), "out")
-    check_columns(schema(value=StringType(), topic=StringType()), None)
-    with pytest.raises(OptionError, match="no column value int can be written"):
-        check_columns(schema(value=IntegerType()), "out")
-    with pytest.raises(OptionError, match="no column offset int"):
-        check_columns(schema(value=BinaryType(), offset=IntegerType()), "out")
-    with pytest.raises(OptionError, match="a column value"):
-        check_columns(schema(key=BinaryType()), "out")
-    with pytest.raises(OptionError, match="or a column topic"):
-        check_columns(schema(value=BinaryType()), None)
 
 
 def form(*rows: Row, topic: str | None = "t") -> pa.RecordBatch:

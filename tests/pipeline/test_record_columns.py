@@ -11,17 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odradek.pipeline.rows import COLUMNS, Wanted, arrow_chunks
+pytest.importorskip("pyarrow")
+pytest.importorskip("numpy")
+
+from odradek.pipeline.record_columns import arrow_chunks
+from odradek.pipeline.rows import COLUMNS, Wanted
 from odradek.protocol.compression import Codec
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import TimestampType, assemble, build_batch, iter_batches, parse_batch, read_batch
 from odradek.protocol.records import Record, encode_varint
 from tests.fakes.examples import examples
-
-pytest.importorskip("pyarrow")
-pytest.importorskip("numpy")
-
 
 # Lengths around the limits of one- and two-byte varints, and runs of equal ones, which are read in another way.
 _BYTES = st.one_of(st.none(), st.binary(max_size=70), st.sampled_from([b"x" * 63, b"y" * 64, b"z" * 8200]))
