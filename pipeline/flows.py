@@ -73,8 +73,7 @@ def retry(
     """
     from pyspark.sql import functions as f
 
-    with place.client() as client:
-        prepare_topics(client, policy)
+    prepare_topics(place, policy)
     messages = parsed(records(spark, place, [policy.main_topic, *policy.retry_topics]), policy)
     timed = messages.selectExpr("*", "unix_millis(current_timestamp()) as now_ms")
     handled = timed.mapInArrow(_handling_due(handler, calling), f"{ROW}, now_ms bigint, error string")

@@ -47,11 +47,6 @@ class Verdict:
         """Whether there is no finding."""
         return not self.found
 
-    @property
-    def exit_code(self) -> int:
-        """0 when it passed, else 1."""
-        return 0 if self.passed else 1
-
     def add(self, rows: DataFrame) -> None:
         """Add rows (check, topic, partition, offset, detail) as findings."""
         rows = rows.persist()

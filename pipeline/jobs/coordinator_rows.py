@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from odradek.pipeline.jobs.logs import LogPlace, has_topic
+from odradek.pipeline.jobs.logs import LogPlace, existing_topics
 from odradek.pipeline.rows import spare_imports
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.errors import ProtocolError
@@ -75,7 +75,7 @@ def coordinator_rows(spark: SparkSession, place: LogPlace, topic: str) -> DataFr
     from pyspark.sql.types import StructType
 
     decode, schema = _TOPICS[topic]
-    if not has_topic(place, topic):
+    if not existing_topics(place, [topic]):
         return spark.createDataFrame([], schema)
     kind: Any = StructType.fromDDL(schema)
     arrow_schema = to_arrow_schema(kind)

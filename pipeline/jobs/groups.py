@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.cluster_client import LATEST
 from odradek.pipeline.jobs.coordinator_rows import NEWER_GROUPS, OFFSETS_TOPIC, SHARE_TOPIC, coordinator_rows
-from odradek.pipeline.jobs.logs import LogPlace, has_topic, readable_topics, with_times
+from odradek.pipeline.jobs.logs import LogPlace, existing_topics, readable_topics, with_times
 from odradek.pipeline.log_folder import end_offset, partitions_in
 from odradek.pipeline.transaction_writer import PROGRESS
 
@@ -55,7 +55,7 @@ def run(
         "tombstones": records.where("tombstone").select("kind", "group_id", "topic", "partition", "member_id", *_LOG),
         "rebalances": rebalances(records),
     }
-    if with_shares and has_topic(place, SHARE_TOPIC):
+    if with_shares and existing_topics(place, [SHARE_TOPIC]):
         tables["share_states"] = coordinator_rows(spark, place, SHARE_TOPIC)
     if with_lag:
         tables["lag"] = lag(spark, place, records)

@@ -1,4 +1,4 @@
-"""The handler of the retry pipeline: how a command line names it, and how it is called, also in a child process."""
+"""The handler of the retry pipeline: loads it by name, and calls it, in a child process if it is isolated."""
 
 from __future__ import annotations
 
@@ -147,8 +147,7 @@ def handling(handler: Callable[[Any], Any], calling: Calling) -> Callable[[Itera
             for chunk in chunks:
                 messages = [_message(row) for row in chunk.to_pylist()]
                 errors = judge(messages) if calling.by_batch else [judge(message) for message in messages]
-                cut = [None if error is None else error[:_MAX_ERROR_CHARS] for error in errors]
-                columns = [*chunk.columns, pyarrow.array(cut, "string")]
+                columns = [*chunk.columns, pyarrow.array(errors, "string")]
                 yield pyarrow.RecordBatch.from_arrays(columns, names=[*chunk.schema.names, "error"])
 
     return handle
@@ -176,7 +175,7 @@ def handling_in_order(
                         found.append((None, *waiting[1:]))
                         continue
                     error = judge(_message(row))
-                    found.append((None if error is None else error[:_MAX_ERROR_CHARS], None, None))
+                    found.append((error, None, None))
                     if error is not None and row["key"] is not None and row["retry_number"] < retries:
                         waiting = row["key"], row["retry_number"], row["origin"]
                 kinds = ("string", "int32", "string")
@@ -188,18 +187,9 @@ def handling_in_order(
 
 
 def _message(row: dict[str, Any]) -> Message:
+    place = row["topic"], row["partition"], row["offset"], row["timestamp_ms"]
     headers = tuple((header["key"], header["value"]) for header in row["headers"] or ())
-    return Message(
-        row["topic"],
-        row["partition"],
-        row["offset"],
-        row["timestamp_ms"],
-        row["key"],
-        row["value"],
-        headers,
-        row["retry_number"],
-        row["origin"],
-    )
+    return Message(*place, row["key"], row["value"], headers, row["retry_number"], row["origin"])
 
 
 def _error_of(handler: Callable[[Message], Any], message: Message) -> str | None:
@@ -221,8 +211,9 @@ def _batch_errors(handler: Callable[[Any], Any], messages: list[Message]) -> lis
 
 
 def describe(error: Any) -> str:
-    """An error as text: the type and the message of an exception."""
-    return f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
+    """An error as text: the type and the message of an exception. Long texts are cut."""
+    text = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
+    return text[:_MAX_ERROR_CHARS]
 
 
 def load_handler(name: str) -> Callable[[Any], Any]:

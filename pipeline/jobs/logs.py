@@ -92,25 +92,20 @@ def _may_describe(client: ClusterClient, topic: str) -> bool:
     return True
 
 
-def has_topic(place: LogPlace, topic: str) -> bool:
-    """Whether a topic exists. KafkaError if the user may not describe it."""
+def existing_topics(place: LogPlace, topics: Sequence[str]) -> set[str]:
+    """Those of the topics that exist. KafkaError for one that the user may not describe."""
     if place.path is not None:
-        return topic in _stored(place.path)
+        return _stored(place.path) & set(topics)
     with place.client() as client:
-        return topic in client.topics([topic], missing_ok=True)
+        return set(client.topics(topics, missing_ok=True))
 
 
 def check_topics(place: LogPlace, topics: Sequence[str]) -> None:
     """MissingTopicError for missing topics, FileNotFoundError for a folder that is not a log directory."""
-    if place.path is not None:
-        there: Iterable[str] = _stored(place.path)
-    elif topics:
-        with place.client() as client:
-            there = client.topics(topics, missing_ok=True)
-    else:
-        return
-    if missing := [topic for topic in topics if topic not in there]:
-        raise MissingTopicError(missing)
+    if topics or place.path is not None:
+        there = existing_topics(place, topics)
+        if missing := [topic for topic in topics if topic not in there]:
+            raise MissingTopicError(missing)
 
 
 def _stored(folder: str) -> set[str]:

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.cluster_client import EARLIEST
-from odradek.pipeline.jobs.logs import LogPlace, check_topics, has_topic, with_times
+from odradek.pipeline.jobs.logs import LogPlace, check_topics, existing_topics, with_times
 from odradek.pipeline.jobs.retry_policy import (
     RETRY_ERROR,
     RETRY_NUMBER,
@@ -37,8 +37,8 @@ def run(spark: SparkSession, place: LogPlace, policy: RetryPolicy, now_ms: int) 
     failure, last due time, milliseconds in retry, and last error. ValueError without the main topic.
     """
     check_topics(place, [policy.main_topic])
-    there = [name for name in policy.output_topics if has_topic(place, name)]
-    rows = place.read(spark, there or [policy.main_topic], columns=_READ, **_COMMITTED)
+    there = existing_topics(place, policy.output_topics)
+    rows = place.read(spark, sorted(there) or [policy.main_topic], columns=_READ, **_COMMITTED)
     journeys = _journeys(rows, policy, now_ms).persist()
     main = place.read(spark, [policy.main_topic], columns=["topic", "partition", "offset"], **_COMMITTED)
     taken = journeys.selectExpr("if(outcome = 'succeeded', failures + 1, failures) as attempts", "outcome")

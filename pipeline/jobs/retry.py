@@ -27,7 +27,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs.handlers import BatchHandler, Calling, Handler, handling, handling_in_order
 from odradek.pipeline.jobs.logs import LogPlace, check_topics
 from odradek.pipeline.jobs.retry_policy import (
@@ -146,7 +145,9 @@ class RetryJob:
         state = StateFolder(spark, f"{self.checkpoint}/state")
         self._check_claim(state)
         self.prepare_topics()
-        self._claim(state)
+        claim = {**self._identity(), "retry": self.policy.retry_topics}
+        if state.read_json(_CLAIM) != claim:
+            state.write_json(_CLAIM, claim)
         name = self._transactional_id(state)
         writer = self._input(spark).writeStream.queryName(f"retry {self.policy.main_topic}")
         if not once:
@@ -163,13 +164,11 @@ class RetryJob:
 
     def missing_topics(self) -> list[str]:
         """The topics that `start` will create. Raises the errors of `start`."""
-        with self.place.client() as client:
-            return _missing(client, self.policy, create=self.create_topics)[1]
+        return list(_missing(self.place, self.policy, self.partitions, create=self.create_topics))
 
     def prepare_topics(self) -> list[str]:
         """Create the missing topics of the pipeline and return their names. Raises the errors of `start`."""
-        with self.place.client() as client:
-            return prepare_topics(client, self.policy, create=self.create_topics, partitions=self.partitions)
+        return prepare_topics(self.place, self.policy, create=self.create_topics, partitions=self.partitions)
 
     @property
     def place(self) -> LogPlace:
@@ -179,12 +178,6 @@ class RetryJob:
     def check_replay(self) -> None:
         """ValueError if `replay_failed` lacks a topic."""
         check_topics(self.place, [self.policy.failed_topic, self.policy.main_topic])
-
-    def _claim(self, state: StateFolder) -> None:
-        """Write the identity of the pipeline into its checkpoint."""
-        claim = {**self._identity(), "retry": self.policy.retry_topics}
-        if state.read_json(_CLAIM) != claim:
-            state.write_json(_CLAIM, claim)
 
     def _transactional_id(self, state: StateFolder) -> str:
         """The prefix of the checkpoint's transactional ids. It is made once."""
@@ -265,28 +258,29 @@ def _started_once(spark: SparkSession, writer: DataStreamWriter, checkpoint: str
 
 
 def prepare_topics(
-    client: ClusterClient, policy: RetryPolicy, *, create: bool = True, partitions: int | None = None
+    place: LogPlace, policy: RetryPolicy, *, create: bool = True, partitions: int | None = None
 ) -> list[str]:
     """Create the missing topics of a pipeline and return their names. ``partitions``: default as the main topic.
 
     ValueError for a missing main topic, and for another missing topic unless ``create``. KafkaError if the topics
     cannot be described or created.
     """
-    width, missing = _missing(client, policy, create=create)
-    if missing:
-        client.create_topics(dict.fromkeys(missing, partitions or width))
-    return missing
+    if missing := _missing(place, policy, partitions, create=create):
+        with place.client() as client:
+            client.create_topics(missing)
+    return list(missing)
 
 
-def _missing(client: ClusterClient, policy: RetryPolicy, *, create: bool) -> tuple[int, list[str]]:
-    """The partition count of the main topic, and the missing topics."""
-    found = client.topics(policy.all_topics, missing_ok=True)
+def _missing(place: LogPlace, policy: RetryPolicy, partitions: int | None, *, create: bool) -> dict[str, int]:
+    """The missing topics, each with the partition count that it will have."""
+    with place.client() as client:
+        found = client.topics(policy.all_topics, missing_ok=True)
     if policy.main_topic not in found:
         raise ValueError(f"no topic {policy.main_topic}")
     missing = [name for name in policy.all_topics if name not in found]
     if missing and not create:
         raise ValueError(f"no topic {', '.join(missing)}: create them, or let the job do it")
-    return len(found[policy.main_topic]), missing
+    return dict.fromkeys(missing, partitions or len(found[policy.main_topic]))
 
 
 class _Batch:

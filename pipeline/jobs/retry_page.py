@@ -1,4 +1,4 @@
-"""The page of a retry job, which is renewed while the job runs, and the history of its micro-batches."""
+"""The HTML page of a retry job: the history of its micro-batches, renewed while the job runs."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from odradek.pipeline.installed_spark import InstalledSpark, PipelineUnavailable
 from odradek.pipeline.jobs import archive, audit, groups, report, retries, transactions
 from odradek.pipeline.jobs.coordinator_rows import OFFSETS_TOPIC, STATE_TOPIC
 from odradek.pipeline.jobs.handlers import load_handler
-from odradek.pipeline.jobs.logs import LogPlace, check_topics, has_topic
+from odradek.pipeline.jobs.logs import LogPlace, check_topics, existing_topics
 from odradek.pipeline.jobs.retry import BatchReport, RetryJob, wall_clock_ms
 from odradek.pipeline.jobs.retry_page import RENEWED_S, RetryHistory, RetryPage
 from odradek.pipeline.jobs.retry_policy import RetryPolicy, parse_delay
@@ -323,7 +323,7 @@ def _transactions(arguments: argparse.Namespace) -> int:
 
 def _say_if_missing(place: LogPlace, topic: str, what: str) -> None:
     """Explain why the tables are empty."""
-    if not has_topic(place, topic):
+    if not existing_topics(place, [topic]):
         print(f"no topic {topic}: there has been no {what} yet", file=sys.stderr, flush=True)
 
 
@@ -336,7 +336,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     sys.stdout.flush()
     if arguments.report:
         _write_report(arguments, report.verdict_sections(verdict), ["passed" if verdict.passed else "FAILED"])
-    return verdict.exit_code
+    return 0 if verdict.passed else 1
 
 
 def _report(arguments: argparse.Namespace) -> int:
