@@ -27,6 +27,7 @@ from odradek.wire_client import ApiNotServed, AuthenticationError, TlsError, Wir
 
 _CLIENT_ID = "odradek-pipeline"
 
+_FETCH_BYTES = 4 * 1024 * 1024
 _MAX_IDLE_FETCHES = 20
 
 EARLIEST = -2
@@ -216,22 +217,15 @@ class ClusterClient:
         return found
 
     def fetch(
-        self,
-        topic: str,
-        partition: int,
-        offset: int,
-        *,
-        read_committed: bool = False,
-        max_bytes: int = 4 * 1024 * 1024,
-        max_wait_ms: int = 500,
+        self, topic: str, partition: int, offset: int, *, read_committed: bool = False, max_wait_ms: int = 500
     ) -> Fetched:
         """The batches from the one with `offset` on; empty at the end of the log."""
-        asked = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes)
+        asked = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=_FETCH_BYTES)
         request = FetchRequest(
             replica_id=-1,
             max_wait_ms=max_wait_ms,
             min_bytes=1,
-            max_bytes=max_bytes,
+            max_bytes=_FETCH_BYTES,
             isolation_level=int(read_committed),
             topics=[FetchTopic(topic=topic, partitions=[asked])],
         )
@@ -327,12 +321,13 @@ class ClusterClient:
     # -- coordinators
 
     def ask_coordinator(
-        self, kind: int, key: str, request: Any, max_version: int, codes: Callable[[Any], Iterable[int]]
+        self, kind: int, key: str, request: Any, max_version: int, codes: Callable[[Any], Iterable[int]] | None = None
     ) -> Any:
         """The response of the coordinator of a group (GROUP) or a transactional id (TRANSACTION).
 
-        ``codes`` returns the error codes of a response. The request must be repeatable. Waits while the coordinator
-        moves, is lost or ends an earlier transaction. KafkaError for other errors, and after the timeout.
+        ``codes`` returns the error codes of a response (default: its own). The request must be repeatable. Waits while
+        the coordinator moves, is lost or ends an earlier transaction. KafkaError for other errors, and after the
+        timeout.
         """
         what = f"{type(request).__name__.removesuffix('Request')} of {key}"
 
@@ -342,7 +337,7 @@ class ClusterClient:
             except KafkaError as error:
                 raise KafkaError(error.code, what) from None
             answer = self._connection((found.host, found.port)).request(request, max_version=max_version)
-            for code in codes(answer):
+            for code in [answer.error_code] if codes is None else codes(answer):
                 if code:
                     raise KafkaError(ErrorCode(code), what)
             return answer

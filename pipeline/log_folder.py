@@ -304,15 +304,12 @@ def transactions_in(segments: list[Segment]) -> tuple[tuple[AbortedRange, ...], 
                 continue
             _check(batch, segment.path)
             begun = ongoing.pop(batch.producer_id, None)
-            if begun is not None and _is_abort(batch):
+            types = map(control_record_type, batch.records())  # read only if the transaction has records
+            if begun is not None and ControlRecordType.ABORT in types:
                 aborted.append(AbortedRange(batch.producer_id, begun[0].base_offset, batch.last_offset))
     for batch, path in ongoing.values():
         _check(batch, path)  # a wrong producer id would leave a transaction open
     return tuple(aborted), min((batch.base_offset for batch, _ in ongoing.values()), default=end)
-
-
-def _is_abort(batch: RecordBatch) -> bool:
-    return any(control_record_type(record) == ControlRecordType.ABORT for record in batch.records())
 
 
 # --- indexes ----------------------------------------------------------------------------------------------------------

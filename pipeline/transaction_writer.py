@@ -47,7 +47,7 @@ class TransactionWriter:
 
     def __init__(self, client: ClusterClient, transactional_id: str, timeout_ms: int) -> None:
         request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
-        answer = client.ask_coordinator(TRANSACTION, transactional_id, request, 4, lambda found: [found.error_code])
+        answer = client.ask_coordinator(TRANSACTION, transactional_id, request, 4)
         self.transaction = Transaction(transactional_id, answer.producer_id, answer.producer_epoch)
         self._client = client
         self._sequences: dict[TopicPartition, int] = {}
@@ -120,7 +120,7 @@ def end_transaction(client: ClusterClient, transaction: Transaction, *, commit: 
     name, producer_id, epoch = transaction
     request = EndTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch, committed=commit)
     try:
-        client.ask_coordinator(TRANSACTION, name, request, 4, lambda found: [found.error_code])
+        client.ask_coordinator(TRANSACTION, name, request, 4)
     except KafkaError as error:
         if error.code not in ENDED:
             raise
@@ -135,7 +135,7 @@ def note_in_transaction(
     """Commit a number as the offset of a group, within the transaction."""
     name, producer_id, epoch = transaction
     add = AddOffsetsToTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch, group_id=group)
-    client.ask_coordinator(TRANSACTION, name, add, 3, lambda found: [found.error_code])
+    client.ask_coordinator(TRANSACTION, name, add, 3)
     part = TxnOffsetCommitRequestPartition(
         partition_index=place[1], committed_offset=number, committed_metadata=PROGRESS
     )

@@ -1,8 +1,8 @@
 """Lets Spark's Python workers import the installed pyspark instead of Spark's copy in a zip file.
 
-Spark puts this zip file and a jar first on the path. A zip file keeps no compiled modules: each worker would compile
-pyspark again (half a second). Python before 3.12 also reads the directories of both files for every task (a fifth of a
-second). Nothing changes for a worker with another pyspark, or without pyspark.
+Spark puts this zip file and a jar first on the path. A zip file has no compiled modules, so each worker would compile
+pyspark again (half a second). Python before 3.12 also reads the directories of both files for each task (a fifth of a
+second). A worker with another pyspark, or without one, keeps its path.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ def without_archives(path: list[str]) -> list[str]:
     folders = [entry for entry in path if entry not in files]
     found = PathFinder.find_spec("pyspark", folders)
     homes = [Path(place).resolve() for place in (found and found.submodule_search_locations) or ()]
-    return [entry for entry in path if entry not in files or not _within(entry, homes)]
-
-
-def _within(entry: str, homes: list[Path]) -> bool:
-    return any(home in Path(entry).resolve().parents for home in homes)
+    archives = [entry for entry in files if any(home in Path(entry).resolve().parents for home in homes)]
+    return [entry for entry in path if entry not in archives]
 
 
 def run_next(path: list[str]) -> None:

@@ -67,7 +67,7 @@ def stream(spark: Any, servers: str, folder: Path, name: str) -> dict[str, Any]:
     """
     counts: list[list[str]] = []
     _count(spark, servers, folder, counts)
-    query = _records(spark, servers).mapInArrow(_holding_late(str(folder)), ROWS).writeStream.format("parquet")
+    query = _records(spark, servers).mapInArrow(_holding(str(folder), _is_late), ROWS).writeStream.format("parquet")
     query = query.option("path", str(folder / "rows")).option("checkpointLocation", str(folder / "checkpoint"))
     running = query.trigger(processingTime="200 milliseconds").start()
     _wait(folder / "all-sent", lambda: running.isActive or _fail(running.exception()))
@@ -91,14 +91,20 @@ def _count(spark: Any, servers: str, folder: Path, told: list[list[str]]) -> Non
     assert query.awaitTermination(PATIENCE_S), "the counting query does not end"
 
 
-def _holding_late(folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _holding(folder: str, at: Callable[[int, pa.RecordBatch], bool]) -> Any:
+    """For `mapInArrow`: hold the task at some of its numbered batches."""
+
     def run(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for chunk in chunks:
-            if any(text.startswith("late") for text in chunk.column("value").to_pylist()):
+        for number, chunk in enumerate(chunks):
+            if at(number, chunk):
                 hold(folder)
             yield chunk
 
     return run
+
+
+def _is_late(_: int, chunk: pa.RecordBatch) -> bool:
+    return any(text.startswith("late") for text in chunk.column("value").to_pylist())
 
 
 def effects(spark: Any, servers: str, folder: Path, name: str) -> dict[str, Any]:
@@ -106,21 +112,13 @@ def effects(spark: Any, servers: str, folder: Path, name: str) -> dict[str, Any]
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "50")
     place = {"kafka.bootstrap.servers": servers}
     rows = spark.readStream.format("odradek").schema("key binary, value binary").options(**place, subscribe="in").load()
-    writer = rows.mapInArrow(_holding_second(str(folder)), "key binary, value binary").writeStream.format("odradek")
+    writer = rows.mapInArrow(
+        _holding(str(folder), lambda number, _: number == 1), "key binary, value binary"
+    ).writeStream.format("odradek")
     writer = writer.options(**place, topic=f"effects-{name}", checkpointLocation=str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).start()
     assert query.awaitTermination(PATIENCE_S), "the stream does not end"
     return {}
-
-
-def _holding_second(folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def run(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number, chunk in enumerate(chunks):
-            if number == 1:
-                hold(folder)
-            yield chunk
-
-    return run
 
 
 # --- retry ------------------------------------------------------------------------------------------------------------

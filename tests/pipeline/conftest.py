@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from odradek import KafkaBroker
 from tests.fakes.archives import unpack
 from tests.pipeline import quick_spark
 
@@ -34,20 +32,6 @@ def golden_log_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def golden_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What Kafka's own dump tool prints about that directory."""
     return unpack("logdir-dump.tar.gz", "dump", tmp_path_factory.mktemp("dump"))
-
-
-@pytest.fixture
-def delete_records() -> Callable[[KafkaBroker, str, int, int], None]:
-    """Delete the records of a partition before an offset, as an administrator does."""
-    from confluent_kafka import TopicPartition
-    from confluent_kafka.admin import AdminClient
-
-    def delete(broker: KafkaBroker, topic: str, partition: int, before: int) -> None:
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-        for future in admin.delete_records([TopicPartition(topic, partition, before)]).values():
-            future.result(30)
-
-    return delete
 
 
 @pytest.fixture(scope="session")

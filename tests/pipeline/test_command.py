@@ -6,6 +6,7 @@ import sys
 import warnings
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -151,10 +152,7 @@ def test_retry_creates_nothing_without_spark(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    def build_session(*_: object, **__: object) -> None:
-        raise PipelineUnavailable("needs pyspark")
-
-    monkeypatch.setattr(session, "build_session", build_session)
+    monkeypatch.setattr(session, "build_session", Mock(side_effect=PipelineUnavailable("needs pyspark")))
     words = ["--bootstrap-servers", kafka_broker.bootstrap_servers, "--checkpoint", str(tmp_path)]
     assert main(["pipeline", "retry", "--handler", "json:loads", *words]) == 2
     said = capsys.readouterr()
@@ -247,10 +245,7 @@ def test_pipeline_command_refuses_a_wrong_number_of_partitions(count: str, capsy
 def test_the_cause_of_what_spark_wrapped_up_is_one_line(
     log_dir: str, said: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError(said)
-
-    monkeypatch.setattr(pipeline_jobs, "_spark", fail)
+    monkeypatch.setattr(pipeline_jobs, "_spark", Mock(side_effect=RuntimeError(said)))
     assert main(["pipeline", "audit", "t", "--log-dir", log_dir]) == 2
     assert capsys.readouterr().err == f"odradek pipeline audit: {told}\n"
 
@@ -258,19 +253,14 @@ def test_the_cause_of_what_spark_wrapped_up_is_one_line(
 def test_a_folder_that_may_not_be_read_is_told_in_one_line(
     log_dir: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", "/logs")
-
-    monkeypatch.setattr(pipeline_jobs, "_spark", fail)
+    monkeypatch.setattr(pipeline_jobs, "_spark", Mock(side_effect=PermissionError(13, "Permission denied", "/logs")))
     assert main(["pipeline", "audit", "t", "--log-dir", log_dir]) == 2
     assert capsys.readouterr().err == "odradek pipeline audit: /logs: Permission denied\n"
 
 
 def test_a_bug_in_a_worker_is_told_in_full(log_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError("odradek.pipeline.streaming.BatchFailedError: Traceback (most recent call last):\n  1 / 0")
-
-    monkeypatch.setattr(pipeline_jobs, "_spark", fail)
+    said = "odradek.pipeline.streaming.BatchFailedError: Traceback (most recent call last):\n  1 / 0"
+    monkeypatch.setattr(pipeline_jobs, "_spark", Mock(side_effect=RuntimeError(said)))
     with pytest.raises(RuntimeError):
         main(["pipeline", "audit", "t", "--log-dir", log_dir])
 
@@ -351,18 +341,15 @@ def test_the_page_of_a_retry_job_that_fails_has_the_reason(
     pytest.importorskip("plotly")
     from odradek.pipeline.jobs.retry import RetryJob
 
-    class Failing:
-        def awaitTermination(self, timeout: float) -> bool:  # noqa: N802 (Spark's name)
-            raise RuntimeError(
-                "Job aborted\nodradek.pipeline.source.DataLossError: main_topic-0: the topic is gone\n\tat org"
-            )
-
-    monkeypatch.setattr(pipeline_jobs, "_spark", lambda *_, **__: None)
-    monkeypatch.setattr(RetryJob, "start", lambda *_, **__: Failing())
+    said = "Job aborted\nodradek.pipeline.source.DataLossError: main_topic-0: the topic is gone\n\tat org"
+    failing = Mock()
+    failing.awaitTermination.side_effect = RuntimeError(said)
+    monkeypatch.setattr(pipeline_jobs, "_spark", Mock())
+    monkeypatch.setattr(RetryJob, "start", Mock(return_value=failing))
     page = tmp_path / "r.html"
     words = ["--bootstrap-servers", kafka_broker.bootstrap_servers, "--checkpoint", str(tmp_path / "state")]
     assert main(["pipeline", "retry", "--handler", "json:loads", "--report", str(page), *words]) == 2
-    said = capsys.readouterr()
-    assert said.err == "odradek pipeline retry: main_topic-0: the topic is gone\n"
-    assert said.out.splitlines()[-1] == f"report: {page}"
+    told = capsys.readouterr()
+    assert told.err == "odradek pipeline retry: main_topic-0: the topic is gone\n"
+    assert told.out.splitlines()[-1] == f"report: {page}"
     assert "<li>FAILED: main_topic-0: the topic is gone</li>" in page.read_text()

@@ -91,7 +91,7 @@ def test_source_tells_that_a_topic_vanished(kafka_broker: odradek.KafkaBroker) -
 
 
 @pytest.mark.kafka(topics={"in": 1})
-def test_a_topic_is_made_anew(kafka_broker: odradek.KafkaBroker) -> None:
+def test_stream_of_a_topic_that_was_made_anew(kafka_broker: odradek.KafkaBroker) -> None:
     fill(kafka_broker, "new")
     start, end = {"in": {"0": 5}}, {"in": {"0": 1}}
     with pytest.raises(DataLossError, match="in-0: offsets 5 to 1 were to be read, the log holds 0 to 1"):
@@ -162,7 +162,7 @@ def test_source_refuses_a_damaged_checkpoint(kafka_broker: odradek.KafkaBroker, 
 @pytest.mark.parametrize(
     ("api", "place"), [("Metadata", "topic in"), ("ListOffsets", "ListOffsets of in-0"), ("Fetch", "Fetch of in-0")]
 )
-def test_no_right_to_a_topic(kafka_broker: odradek.KafkaBroker, api: str, place: str) -> None:
+def test_source_names_a_topic_it_may_not_read(kafka_broker: odradek.KafkaBroker, api: str, place: str) -> None:
     fill(kafka_broker, "a")
     reader = live(kafka_broker, GO_ON)
     tasks = reader.partitions({"in": {"0": 0}}, {"in": {"0": 1}})

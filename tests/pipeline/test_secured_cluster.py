@@ -50,7 +50,7 @@ def test_source_and_connector_take_the_same_options(spark: Any, secured: Secured
 
 def test_a_job_logs_in_and_a_wrong_password_is_told(spark: Any, secured: Secured) -> None:
     place = LogPlace(bootstrap_servers=secured.addresses["LOGIN"], security=login(secured, "PLAIN"))
-    assert audit.run(spark, place, "secured").exit_code == 0
+    assert audit.run(spark, place, "secured").passed
     wrong = login(secured, "PLAIN", password="guess")
     with pytest.raises(Exception, match="Invalid username or password") as caught:
         values(spark, "odradek", secured, wrong)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,12 @@ def produce_transaction(broker: odradek.KafkaBroker, topic: str, values: list[st
 def kafka(spark: Any, broker: odradek.KafkaBroker, topic: str, **options: str) -> Any:
     reader = spark.read.format("kafka").option("kafka.bootstrap.servers", broker.bootstrap_servers)
     return reader.option("subscribe", topic).options(**options).load()
+
+
+def stream_of(spark: Any, broker: odradek.KafkaBroker, form: str) -> Any:
+    """A stream of the topic `in` from its beginning, to be loaded."""
+    where = {"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": "in", "startingOffsets": "earliest"}
+    return spark.readStream.format(form).options(**where)
 
 
 def run_once(rows: Any, checkpoint: Path) -> list[str]:
@@ -92,13 +97,7 @@ def test_spark_session_reads_and_writes_batches(spark: Any, kafka_broker: odrade
 
 @pytest.mark.kafka(topics={"in": 2})
 def test_a_stream_goes_on_from_its_checkpoint(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
-    stream = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers)
-        .option("subscribe", "in")
-        .option("startingOffsets", "earliest")
-        .load()
-    )
+    stream = stream_of(spark, kafka_broker, "kafka").load()
     produce(kafka_broker, "in", ["a", "b"])
     assert run_once(stream, tmp_path) == ["a", "b"]
     produce(kafka_broker, "in", ["c"])
@@ -117,20 +116,13 @@ def test_read_committed_leaves_out_aborted_transactions(spark: Any, kafka_broker
 @pytest.mark.kafka(topics={"in": 1})
 @pytest.mark.parametrize("fail", [True, False])
 def test_lost_data_fails_a_stream_only_if_asked(
-    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, fail: bool, delete_records: Callable[..., None]
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, fail: bool
 ) -> None:
-    stream = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers)
-        .option("subscribe", "in")
-        .option("startingOffsets", "earliest")
-        .option("failOnDataLoss", str(fail).lower())
-        .load()
-    )
+    stream = stream_of(spark, kafka_broker, "kafka").option("failOnDataLoss", fail).load()
     produce(kafka_broker, "in", ["a"])
     assert run_once(stream, tmp_path) == ["a"]
     produce(kafka_broker, "in", ["b", "c"])
-    delete_records(kafka_broker, "in", 0, 2)
+    kafka_broker.topic("in").delete_records(before=2)
     if fail:
         with pytest.raises(Exception, match=r"(?i)data.?loss|some data may have been lost|missing data"):
             run_once(stream, tmp_path)

@@ -14,7 +14,7 @@ import pytest
 import odradek
 from odradek.pipeline.log_folder import plan, segments_in
 from odradek.pipeline.rows import Wanted
-from tests.pipeline.test_session import PATIENCE_S, produce, produce_transaction, run_once
+from tests.pipeline.test_session import PATIENCE_S, produce, produce_transaction, run_once, stream_of
 
 _BATCH = re.compile(
     r"baseOffset: (?P<base>\d+) .* producerId: (?P<pid>-?\d+) producerEpoch: (?P<epoch>-?\d+) "
@@ -140,12 +140,6 @@ def test_only_the_columns_of_a_given_schema_are_read(spark: Any, golden_log_dir:
             odradek_rows(spark).schema(schema).load(str(golden_log_dir)).count()
 
 
-def test_source_reads_a_large_segment_in_parts(spark: Any, golden_log_dir: Path) -> None:
-    rows = odradek_rows(spark, subscribe="d-seg", recordsPerTask=50).schema("offset bigint").load(str(golden_log_dir))
-    assert rows.rdd.getNumPartitions() > 7
-    assert sorted(row.offset for row in rows.collect()) == list(range(360))
-
-
 @pytest.mark.parametrize("records", [None, 50])
 def test_rows_of_small_segments_share_an_arrow_batch(golden_log_dir: Path, records: int | None) -> None:
     source = pytest.importorskip("odradek.pipeline.source")
@@ -210,12 +204,7 @@ def test_read_committed_of_a_live_broker(spark: Any, kafka_broker: odradek.Kafka
 
 @pytest.mark.kafka(topics={"in": 2})
 def test_a_stream_goes_on_behind_its_last_offset(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
-    stream = (
-        spark.readStream.format("odradek")
-        .option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers)
-        .option("subscribe", "in")
-        .load()
-    )
+    stream = stream_of(spark, kafka_broker, "odradek").load()
     produce(kafka_broker, "in", ["a", "b"])
     assert run_once(stream, tmp_path) == ["a", "b"]
     produce(kafka_broker, "in", ["c"])
@@ -231,39 +220,11 @@ def test_a_folder_that_grows_as_a_stream(spark: Any, kafka_broker_factory: Any, 
     assert run_once(stream, tmp_path / "checkpoint") == ["c"]
 
 
-@pytest.mark.kafka(topics={"in": 1})
-def test_a_stream_fails_on_lost_data(
-    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, delete_records: Any
-) -> None:
-    stream = (
-        spark.readStream.format("odradek")
-        .option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers)
-        .option("subscribe", "in")
-        .load()
-    )
-    produce(kafka_broker, "in", ["a"])
-    assert run_once(stream, tmp_path) == ["a"]
-    produce(kafka_broker, "in", ["b", "c"])
-    delete_records(kafka_broker, "in", 0, 2)
-    with pytest.raises(Exception, match="failOnDataLoss"):
-        run_once(stream, tmp_path)
-
-
 def test_a_missing_topic_and_a_missing_folder(spark: Any, golden_log_dir: Path, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="no topic nothing"):
         odradek_rows(spark, subscribe="nothing").load(str(golden_log_dir)).count()
     with pytest.raises(Exception, match="no such folder"):
         odradek_rows(spark).load(str(tmp_path / "absent")).count()
-
-
-def test_a_corrupt_batch_fails_the_read(spark: Any, golden_log_dir: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "t-0"
-    folder.mkdir()
-    data = bytearray((golden_log_dir / "d-codecs-0" / "00000000000000000000.log").read_bytes())
-    data[200] ^= 1
-    (folder / "00000000000000000000.log").write_bytes(data)
-    with pytest.raises(Exception, match="checksum"):
-        odradek_rows(spark).load(str(folder)).count()
 
 
 @pytest.mark.kafka(topics={"in": 3})
@@ -298,9 +259,8 @@ def test_options_of_the_other_kind_of_query_are_refused(
 ) -> None:
     with pytest.raises(Exception, match="maxOffsetsPerTrigger is for streams"):
         from_broker(spark, kafka_broker, "in", maxOffsetsPerTrigger=6).load().count()
-    where = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "subscribe": "in"}
     for option, value in (("endingOffsets", "earliest"), ("pushFilters", "true")):
-        rows = spark.readStream.format("odradek").options(**where).option(option, value).load()
+        rows = stream_of(spark, kafka_broker, "odradek").option(option, value).load()
         with pytest.raises(Exception, match=f"{option} is for batches"):
             run_once(rows, tmp_path / option)
 
@@ -308,8 +268,7 @@ def test_options_of_the_other_kind_of_query_are_refused(
 @pytest.mark.kafka(topics={"in": 2})
 def test_a_limit_makes_a_stream_go_in_steps(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
     produce(kafka_broker, "in", [f"{n:02}" for n in range(20)])
-    where = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "subscribe": "in"}
-    rows = spark.readStream.format("odradek").options(**where, maxOffsetsPerTrigger="6").load()
+    rows = stream_of(spark, kafka_broker, "odradek").option("maxOffsetsPerTrigger", 6).load()
     if spark.version < "4.2":
         with pytest.raises(Exception, match=r"needs Spark 4\.2"):
             run_once(rows, tmp_path / "checkpoint")

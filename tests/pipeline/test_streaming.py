@@ -143,15 +143,6 @@ def test_an_error_without_causes_tells_its_own_text() -> None:
     assert brief_text(ValueError()) == "ValueError"
 
 
-def test_stream_that_fails_tells_the_cause(spark: Any, tmp_path: Path) -> None:
-    def fail(rows: Any, number: int) -> None:
-        spark._jvm.java.io.FileReader("/nonesuch/file").read()
-
-    query = ticks(spark, tmp_path).foreachBatch(with_brief_errors(fail)).start()
-    with pytest.raises(Exception, match="FileNotFoundException: /nonesuch/file"):
-        query.awaitTermination(PATIENCE_S)
-
-
 def error_of(call: Callable[[], object]) -> Exception:
     with pytest.raises(Exception) as caught:
         call()
