@@ -704,10 +704,6 @@ class PartitionLog:
                 self.drop_oldest(at)
         return at - first
 
-    def expire_producers(self, now_ms: int) -> int:
-        """Remove producers that were idle for `producer.id.expiration.ms`; returns their number."""
-        return self.producers.expire(now_ms, self._config.producer_id_expiration_ms)
-
     def _move_start(self, offset: int) -> None:
         self.log_start_offset = offset
         if self.tier is not None and self.tier.local_start < offset:

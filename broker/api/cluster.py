@@ -144,7 +144,7 @@ def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> D
     """The node's log directories with the sizes of their replicas in bytes."""
     wanted: dict[str, set[int] | None] = {}
     if request.topics is None:
-        wanted = {topic.name: None for topic in ctx.services.topics}
+        wanted = {topic.name: None for topic in ctx.services.topics.all()}
     else:
         for asked in request.topics:
             indexes = wanted.setdefault(asked.topic, set())
@@ -167,7 +167,7 @@ def _failed_directories(ctx: RequestContext) -> Iterator[DescribeLogDirsResult]:
     """Each replica that the node has lost with its disk, as a directory of its own without further facts."""
     directories = ctx.services.topics.directories
     first = ctx.node.directory_paths[0]
-    for topic in ctx.services.topics:
+    for topic in ctx.services.topics.all():
         for partition in topic.partitions:
             if _is_lost(partition, ctx.node.id):
                 path = (

@@ -86,11 +86,6 @@ class NodeListeners(NamedTuple):
     told_controllers: tuple[Listener, ...]
     given: bool
 
-    @property
-    def inter_broker(self) -> Listener:
-        """The listener that brokers use among themselves."""
-        return self.listeners[0]
-
 
 def listeners_of(config: BrokerConfig) -> dict[int, NodeListeners]:
     """The listeners of each of the config's nodes; ConfigError, in Kafka's words, for what does not fit together."""

@@ -7,7 +7,7 @@ what changed. Sessions belong to a node, have random ids and are evicted when th
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -172,9 +172,6 @@ class FetchSessionCache:
 
     def __len__(self) -> int:
         return sum(map(len, self._parts))
-
-    def __iter__(self) -> Iterator[FetchSession]:
-        return iter([session for part in self._parts for session in part.values()])
 
     def _part(self, session_id: int) -> dict[int, FetchSession]:
         return self._parts[min(max(0, session_id) // _IDS_IN_A_PLACE, _PLACES - 1)]

@@ -86,7 +86,7 @@ def _tiering(partition: Partition, now_ms: int) -> Iterator[object]:
 
 
 def _expiration(partition: Partition, now_ms: int) -> Iterator[object]:
-    partition.log.expire_producers(now_ms)
+    partition.log.producers.expire(now_ms, partition.log.config.producer_id_expiration_ms)
     return iter(())
 
 
@@ -119,11 +119,6 @@ class Maintenance:
             _Round("compaction", COMPACTION_INTERVAL, self._cleaner_works, _compaction),
             _Round("producer expiration", EXPIRATION_INTERVAL, lambda config: True, _expiration),
         )
-
-    @property
-    def watched(self) -> list[Partition]:
-        """The partitions that are looked after now."""
-        return list(dict.fromkeys(partition for round_ in self._rounds for partition in round_.members))
 
     def watch(self, partition: Partition) -> None:
         """Look after `partition` from now on; to be called when it gets data or another config."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import trio
@@ -85,15 +85,6 @@ class PartitionRegistry:
     def all(self) -> list[Topic]:
         """Every topic, oldest first."""
         return list(self._topics.values())
-
-    def __len__(self) -> int:
-        return len(self._topics)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._topics
-
-    def __iter__(self) -> Iterator[Topic]:
-        return iter(self._topics.values())
 
     def _set_crowded(self, crowded: bool) -> None:
         self.crowded = self._room if crowded else None

@@ -66,10 +66,6 @@ class Denials:
             )
         self.entries.append(denial)
 
-    def since(self, when_ms: int) -> list[Denial]:
-        """The refusals at or after a time of the broker's clock, newest last."""
-        return [denial for denial in self.entries.copy() if denial.when_ms >= when_ms]
-
 
 PLAIN_TEXT = "a client that speaks plain text connected to listener "
 """The listener speaks TLS; its name follows."""

@@ -92,11 +92,11 @@ def test_expiry_spares_open_transactions() -> None:
     put(log, producer=(1, 0, 0))
     put(log, producer=(2, 0, 0), transactional=True)
     put(log, producer=(3, 0, 0), at=NOW + 500)
-    assert log.expire_producers(NOW + 999) == 0
-    assert log.expire_producers(NOW + 1000) == 1
+    assert log.producers.expire(NOW + 999, log.config.producer_id_expiration_ms) == 0
+    assert log.producers.expire(NOW + 1000, log.config.producer_id_expiration_ms) == 1
     assert [p.producer_id for p in log.producers] == [2, 3]
     end(log, 2, 0, commit=True, at=NOW + 1000)
-    assert log.expire_producers(NOW + 2000) == 2
+    assert log.producers.expire(NOW + 2000, log.config.producer_id_expiration_ms) == 2
     assert put(log, producer=(1, 0, 7)).base_offset == 4
 
 

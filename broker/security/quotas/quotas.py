@@ -139,9 +139,6 @@ class ClientQuota:
         self._longest_ms = longest_ms
         self._rates: Counters[Rate] = Counters(Rate)
 
-    def __len__(self) -> int:
-        return len(self._rates)
-
     def use(self, user: str, client_id: str | None, amount: float, now_ms: int) -> int:
         """Count a client's usage; returns how long the client has to wait, in milliseconds."""
         if not self.limits:

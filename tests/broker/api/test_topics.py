@@ -49,7 +49,7 @@ def test_each_topic_has_its_own_outcome() -> None:
     cluster = Cluster()
     response = ask(cluster, CreateTopicsRequest([topic("a"), topic("b"), topic("b"), topic("c c")]))
     assert [(made.name, made.error_code) for made in response.topics] == [("a", 0), ("c c", 17), ("b", 42)]
-    assert [known.name for known in cluster.topics] == ["a"]
+    assert [known.name for known in cluster.topics.all()] == ["a"]
 
 
 def test_create_topics_with_a_partition_assigned_twice_is_refused() -> None:
@@ -99,7 +99,7 @@ def test_deletion_by_name_and_id_at_once(
         (name, ids[of], message) for name, of, message in answers
     }
     assert len(response.responses) == len(answers) + (states[0] == states[1] and states[0] in ("none", "a id a"))
-    assert [known.name for known in cluster.topics] == list(left)
+    assert [known.name for known in cluster.topics.all()] == list(left)
 
 
 def test_delete_topics_of_unknown_ids_is_refused() -> None:

@@ -84,7 +84,7 @@ def test_listener_configs_that_kafka_takes_are_taken(case: str) -> None:
             _layout(properties)
         return
     layout = _layout(properties)
-    assert layout.inter_broker.name == inter_broker
+    assert layout.listeners[0].name == inter_broker
     names = {each.name for each in layout.controllers}
     own = [each for each in listeners.split(",") if each.split()[0] not in names]
     assert sorted(_shown(list(layout.listeners))) == sorted(own)

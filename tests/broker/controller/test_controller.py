@@ -82,7 +82,7 @@ def check(cluster: Cluster) -> None:
     image = cluster.image
     active = {broker.id for broker in image.active_brokers()}
     assert {node.id for node in cluster.up_nodes()} == active
-    assert {topic.name for topic in cluster.topics} == set(image.topics)
+    assert {topic.name for topic in cluster.topics.all()} == set(image.topics)
     for topic in image.topics.values():
         live = cluster.topics.by_id(topic.topic_id)
         assert live is not None

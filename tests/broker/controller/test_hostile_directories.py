@@ -139,7 +139,7 @@ def use(cluster: Cluster, name: str) -> list[str]:
         except KafkaError as error:
             refused.append(error.message or "")
 
-    if name not in cluster.topics:
+    if cluster.topics.get(name) is None:
         cluster.create_topic(name)
     partition = cluster.topics.by_name(name).partitions[0]
     tried(lambda: put(partition.log))

@@ -480,7 +480,7 @@ State = dict[str, list[bytes]]
 def state(cluster: Cluster) -> State:
     """The records of each topic."""
     found: State = {}
-    for topic in cluster.topics:
+    for topic in cluster.topics.all():
         values = found[topic.name] = []
         for partition in topic.partitions:
             log = partition.log
