@@ -12,12 +12,16 @@ import pytest
 
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import CorruptDataError
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import LOG_START_OFFSETS, RECOVERY_POINTS, format_offsets
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.dump import dump, render_text
 from odradek.storage.log_config import LogConfig
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
+from odradek.storage.recovery import finish_swaps
+from tests.fakes.file_system import FaultyFileSystem
 from tests.scenarios.log_tails import END, LOG, STOPS_KAFKA, TAILS, append_tail, head
 from tests.storage.logs import NOW, end, put, records
 
@@ -253,3 +257,52 @@ def test_a_copy_of_a_log_keeps_damage_out(tmp_path: Path) -> None:
     _, log = open_log(tmp_path)
     with pytest.raises(CorruptDataError, match="wrong checksum"):
         log.append(TAILS["wrong-crc"], now_ms=NOW, origin=AppendOrigin.REPLICATION)
+
+
+# -- What a death while segments were replaced leaves.
+
+
+def segment_file(offsets: range) -> bytes:
+    return b"".join(build_batch([Record(0, NOW, b"k", b"v")], base_offset=offset) for offset in offsets)
+
+
+@pytest.mark.parametrize(
+    ("found", "left"),
+    [
+        ([], None),
+        (["0.log.swap", "0.index.swap"], ["0.index", "0.log", "4.log", "8.log"]),
+        (["0.log.cleaned", "0.index.cleaned"], ["0.log", "4.log", "8.log"]),
+        (["0.log.cleaned", "4.log.swap"], ["0.log", "4.log", "8.log"]),
+        (["4.log.cleaned", "0.log.swap"], ["0.log", "4.log", "8.log"]),
+        (["4.log.deleted", "leader-epoch-checkpoint.tmp"], ["0.log", "4.log", "8.log"]),
+        (["8.log.swap", "0.log.swap"], ["0.log", "4.log", "8.log"]),
+    ],
+)
+def test_a_swap_is_finished_or_undone(tmp_path: Path, found: list[str], left: list[str] | None) -> None:
+    """The swapped segment at 0 has the offsets 0 to 2, so that of the old ones only the first gives way."""
+
+    def path(short: str) -> Path:
+        base, _, rest = short.partition(".")
+        return tmp_path / (f"{int(base):020}.{rest}" if base.isdecimal() else short)
+
+    for base in (0, 4, 8):
+        path(f"{base}.log").write_bytes(segment_file(range(base, base + 4)))
+    fresh = segment_file(range(3))
+    for name in found:
+        path(name).write_bytes(fresh if name.startswith("0.log") else segment_file(range(8, 9)))
+    names = [each.name for each in tmp_path.iterdir()]
+    assert finish_swaps(FaultyFileSystem(), tmp_path, names) is (left is not None)
+    expected = sorted(path(name).name for name in left or ["0.log", "4.log", "8.log"])
+    assert sorted(each.name for each in tmp_path.iterdir()) == expected
+    swapped = "0.log.swap" in found
+    assert (path("0.log").read_bytes() == fresh) is swapped
+
+
+def test_a_swapped_segment_takes_the_place_of_all_that_it_was_made_from(tmp_path: Path) -> None:
+    for base in (0, 4, 8):
+        for kind in ("log", "index", "timeindex"):
+            (tmp_path / f"{base:020}.{kind}").write_bytes(segment_file(range(base, base + 4)))
+    (tmp_path / f"{0:020}.log.swap").write_bytes(segment_file(range(0, 5, 4)))
+    assert finish_swaps(FaultyFileSystem(), tmp_path, [each.name for each in tmp_path.iterdir()])
+    left = [f"{0:020}.log", *(f"{8:020}.{kind}" for kind in ("index", "log", "timeindex"))]
+    assert sorted(each.name for each in tmp_path.iterdir()) == left
