@@ -47,9 +47,7 @@ class _Readable(Whole):
         allowed = super().guarded(serve)
 
         def readable(ctx: Any, request: Any) -> Any:
-            for one in _entries(request):
-                if _UNKNOWN in (one.resource, one.pattern, one.operation, one.permission):
-                    raise CloseConnection("an access control entry, or a filter for them, with an UNKNOWN part")
+            _check_readable(_entries(request))
             return allowed(ctx, request)
 
         return readable
@@ -65,7 +63,7 @@ def _entries(request: DescribeAclsRequest | CreateAclsRequest | DeleteAclsReques
 def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
     """The entries that a filter means, by what they are about."""
     wanted = _filter(request)
-    _check_authorizer(ctx, "No Authorizer is configured on the broker")
+    _check([wanted], ctx, "No Authorizer is configured on the broker")
     found: dict[tuple[int, str, int], list[AclDescription]] = {}
     for acl in sorted(filter(wanted.matches, map(Acl.of_record, ctx.services.image.acls.values()))):
         described = AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
@@ -79,7 +77,7 @@ def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> Describe
 def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
     """Make entries, each for itself."""
     acls = [_acl(creation) for creation in request.creations]
-    _check_authorizer(ctx)
+    _check(acls, ctx)
     if any(map(_is_indefinite, acls)):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     results = ctx.services.controller.ask(acl_control.create_acls, acls)
@@ -115,7 +113,7 @@ def _is_indefinite(acl: Acl) -> bool:
 def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
     """Delete the entries that filters mean, and tell which these were."""
     filters = [_filter(asked) for asked in request.filters]
-    _check_authorizer(ctx)
+    _check(filters, ctx)
     outcomes = ctx.services.controller.ask(acl_control.delete_acls, filters)
     return DeleteAclsResponse(filter_results=[_deleted(outcome) for outcome in outcomes])
 
@@ -140,7 +138,16 @@ def _deleted(outcome: list[Acl] | KafkaError) -> DeleteAclsFilterResult:
     )
 
 
-def _check_authorizer(ctx: RequestContext, without: str = "No Authorizer is configured.") -> None:
-    """SECURITY_DISABLED, with the text `without`, where there is no authorizer."""
+def _check_readable(asked: Sequence[Acl | AclFilter]) -> None:
+    for one in asked:
+        if _UNKNOWN in (one.resource, one.pattern, one.operation, one.permission):
+            raise CloseConnection("an access control entry, or a filter for them, with an UNKNOWN part")
+
+
+def _check(
+    asked: Sequence[Acl | AclFilter], ctx: RequestContext, without: str = "No Authorizer is configured."
+) -> None:
+    """CloseConnection for the number 0; SECURITY_DISABLED, with the text `without`, where there is no authorizer."""
+    _check_readable(asked)
     if ctx.authorizer is None:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, without)

@@ -78,10 +78,14 @@ def test_acl_requests_without_an_authorizer_are_refused(version: int) -> None:
         assert told == {(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")}
 
 
-@pytest.mark.parametrize("principal", [ANONYMOUS, ALICE], ids=["allowed", "denied"])
+@pytest.mark.parametrize(
+    ("config", "principal"),
+    [(SECURED, ANONYMOUS), (SECURED, ALICE), ({}, ANONYMOUS)],
+    ids=["allowed", "denied", "no authorizer"],
+)
 @pytest.mark.parametrize("place", [0, 2, 5, 6])
-def test_the_number_of_unknown_closes_the_connection(place: int, principal: Principal) -> None:
-    cluster = Cluster(config=SECURED)
+def test_the_number_of_unknown_closes_the_connection(place: int, config: dict[str, str], principal: Principal) -> None:
+    cluster = Cluster(config=config)
     acl: list[Any] = list(READ)
     acl[place] = 0
     with pytest.raises(CloseConnection):

@@ -23,6 +23,7 @@ from tests.conformance.duel.shrinking import outcome, shrunk, with_less
 from tests.conformance.duel.side import Side
 from tests.conformance.duel.state import State
 from tests.conformance.duel.steps import Answered, Step, written
+from tests.conformance.duel.taming import SHORT_SESSION_MS
 from tests.conformance.duel.ways import CHANGES_RIGHTS, MAY_WAIT, Way
 from tests.conformance.duel.world import TOPICS, World
 from tests.scenarios.failures.targets import NODES
@@ -30,6 +31,9 @@ from tests.scenarios.failures.targets import NODES
 MOST_PARTITIONS = 5
 """Partitions of a topic whose state is compared, and one more."""
 _A_NODE_MOVES = 0.02
+_REST_S = 2.0
+_RESTS = 500
+"""The numbers of rests begin here."""
 Sides: TypeAlias = tuple[Side, Side]
 TRIES = 3
 """How often a difference is looked for again."""
@@ -85,11 +89,12 @@ class Duel:
                 )
                 if step is None:
                     continue
-                steps.append(step)
                 self.requests += 1
                 self.asked[f"{step.api} v{step.version}"] += 1
-                for answered in conversation.say(step):
-                    _heard(world, answered)
+                for said in with_rest(step):
+                    steps.append(said)
+                    for answered in conversation.say(said):
+                        _heard(world, answered)
                 if step.on in conversation.parked and step.body.get("memberId"):
                     world.waiting.add(step.body["memberId"])
             for step in State(
@@ -135,6 +140,12 @@ class Duel:
                 return None
             self.found[kind] = Found(kind, differs, steps, seed)
             return self.found[kind]
+
+
+def with_rest(step: Step) -> Sequence[Step]:
+    """A rest follows a member whose session is short, in which it times out on both sides."""
+    is_short = step.api == "JoinGroup" and step.body["sessionTimeoutMs"] == SHORT_SESSION_MS
+    return (step, Step(step.number + _RESTS, pause_s=_REST_S)) if is_short else (step,)
 
 
 def _heard(world: World, answered: Answered) -> None:

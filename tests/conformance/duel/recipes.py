@@ -8,6 +8,7 @@ from typing import Any
 from tests.conformance.duel.meaning import CONFIGS
 from tests.conformance.duel.nodes import assignments
 from tests.conformance.duel.pairing import Form
+from tests.conformance.duel.taming import SHORT_SESSION_MS
 from tests.conformance.duel.world import GROUPS, MORE_TOPICS, TOPICS, TRANSACTIONAL_IDS, Member, Producer, World
 
 Recipe = Callable[[World, int], Form]
@@ -113,7 +114,7 @@ def _join_group(world: World, version: int) -> Form:
     names = ["range", "roundrobin"] if world.chance(0.3) else [member.protocol if member else "range"]
     return {
         "groupId": group,
-        "sessionTimeoutMs": 30_000,
+        "sessionTimeoutMs": SHORT_SESSION_MS if group != PATIENT and world.chance(0.1) else 30_000,
         "rebalanceTimeoutMs": _LONG_MS if group == PATIENT else 300,
         "memberId": member.id if member else "",
         "groupInstanceId": member.instance if member else world.one((None, None, None, "i1-${run}", "i2-${run}")),

@@ -15,11 +15,13 @@ from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import iter_batches
 from tests.conformance.duel.comparing import Difference, differences
 from tests.conformance.duel.drawing import Drawing
+from tests.conformance.duel.duel import with_rest
 from tests.conformance.duel.known import KNOWN, OLDER, known
 from tests.conformance.duel.pairing import Pairing
 from tests.conformance.duel.record_data import encoded
 from tests.conformance.duel.shrinking import shrunk, with_less
 from tests.conformance.duel.steps import Step, read, written
+from tests.conformance.duel.taming import SHORT_SESSION_MS
 from tests.conformance.duel.ways import THEMES
 from tests.conformance.duel.world import Member, Producer, World
 
@@ -113,6 +115,13 @@ def test_described_batches_become_record_batches() -> None:
 def test_a_conversation_is_written_and_read() -> None:
     steps = [Step(0, "a", "Metadata", 12, {"topics": None}), Step(1, "b", "JoinGroup", 9, {}, waits=True)]
     assert read(written(steps)) == steps
+
+
+def test_a_rest_follows_a_member_that_shall_time_out() -> None:
+    joins = [Step(3, "a", "JoinGroup", 9, {"sessionTimeoutMs": ms}, waits=True) for ms in (30_000, SHORT_SESSION_MS)]
+    (living,), (dying, rest) = map(with_rest, joins)
+    assert (living, dying) == tuple(joins)
+    assert (rest.api, rest.pause_s * 1000 > 2 * SHORT_SESSION_MS) == ("", True)
 
 
 def test_shrinking_keeps_the_steps_that_show_a_difference() -> None:
