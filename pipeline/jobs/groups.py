@@ -1,6 +1,6 @@
-"""The coordinators' topics of groups as tables: commits, generations, members, rebalances, lag, share states.
+"""Groups as tables, from the coordinators' topics: commits, generations, members, rebalances, lag, share states.
 
-The lag is that of now, by partition, and that at each commit. Rebalances follow from the records of a group.
+There is the present lag of each partition, and the lag at each commit. Rebalances follow from the records of a group.
 """
 
 from __future__ import annotations
@@ -19,47 +19,39 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_LOG = ("time_ms", "log_partition", "log_offset")
+_PLACE = ("log_partition", "log_offset")
+_PARTITION = ("group_id", "topic", "partition")
+_MEMBER = ("member_id", "instance_id", "client_id", "client_host", "rack_id", "state")
+_TAKEN = ("subscription", "pattern", "assignment", "standby", "pending")
 
 
-def run(
-    spark: SparkSession, place: LogPlace, *, with_lag: bool = True, with_shares: bool = True
-) -> dict[str, DataFrame]:
+def run(spark: SparkSession, place: LogPlace, *, with_shares: bool = True) -> dict[str, DataFrame]:
     """The tables by name. ``time`` is the timestamp of the record.
 
     ``commits``, ``generations``, ``members``, ``targets``, ``tombstones`` and ``rebalances`` have rows of
     `__consumer_offsets`, ``share_states`` of `__share_group_state`, if it exists. ``lag`` has a row for each group and
     partition, at the end of the log. ``lag_over_time`` has a row for each commit, and reads the committed topics, too.
-    ``with_lag=False`` omits both, and ``with_shares=False`` omits ``share_states``. Without `__consumer_offsets` there
-    has been no group, and the tables are empty.
+    ``with_shares=False`` omits ``share_states``. Without `__consumer_offsets` there has been no group, and the tables
+    are empty.
     """
     records = coordinator_rows(spark, place, OFFSETS_TOPIC).persist()
     commits = records.where("kind = 'OffsetCommit' and not tombstone").select(
-        "group_id",
-        "topic",
-        "partition",
-        "committed_offset",
-        "leader_epoch",
-        "metadata",
-        "commit_time_ms",
-        "log_partition",
-        "log_offset",
+        *_PARTITION, "committed_offset", "leader_epoch", "metadata", "commit_time_ms", *_PLACE
     )
     tables = {
         "commits": commits,
         "generations": _generations(records),
         "members": _members(records),
         "targets": records.where(_kinds("TargetAssignmentMember")).select(
-            "group_id", "group_type", "member_id", "assignment", "standby", *_LOG
+            "group_id", "group_type", "member_id", "assignment", "standby", "time_ms", *_PLACE
         ),
-        "tombstones": records.where("tombstone").select("kind", "group_id", "topic", "partition", "member_id", *_LOG),
+        "tombstones": records.where("tombstone").select("kind", *_PARTITION, "member_id", "time_ms", *_PLACE),
         "rebalances": rebalances(records),
     }
     if with_shares and existing_topics(place, [SHARE_TOPIC]):
         tables["share_states"] = coordinator_rows(spark, place, SHARE_TOPIC)
-    if with_lag:
-        tables["lag"] = lag(spark, place, records)
-        tables["lag_over_time"] = lag_over_time(spark, place, commits)
+    tables["lag"] = lag(spark, place, records)
+    tables["lag_over_time"] = lag_over_time(spark, place, commits)
     return {name: with_times(table) for name, table in tables.items()}
 
 
@@ -71,41 +63,16 @@ def _kinds(suffix: str) -> str:
 def _generations(records: DataFrame) -> DataFrame:
     """Every generation of a classic group, with its number of members, and every epoch of a newer group."""
     kinds = f"({_kinds('Metadata')}) or (kind = 'GroupMetadata' and not tombstone)"
-    return records.where(kinds).selectExpr(
-        "group_id",
-        "group_type",
-        "generation",
-        "protocol_type",
-        "protocol",
-        "leader",
-        "size(members) as members",
-        *_LOG,
-    )
+    protocol = ("protocol_type", "protocol", "leader", "size(members) as members")
+    return records.where(kinds).selectExpr("group_id", "group_type", "generation", *protocol, "time_ms", *_PLACE)
 
 
 def _members(records: DataFrame) -> DataFrame:
     """The members of every generation with subscription and assignment. Newer groups have a row for each change."""
-    classic = records.where("kind = 'GroupMetadata' and not tombstone")
-    of_classic = classic.selectExpr("group_id", "group_type", "generation", "time_ms", "log_offset", "inline(members)")
-    newer = records.where(f"({_kinds('MemberMetadata')}) or ({_kinds('CurrentMemberAssignment')})").select(
-        "group_id",
-        "group_type",
-        "generation",
-        "time_ms",
-        "log_offset",
-        "member_id",
-        "instance_id",
-        "client_id",
-        "client_host",
-        "rack_id",
-        "state",
-        "subscription",
-        "pattern",
-        "assignment",
-        "standby",
-        "pending",
-    )
-    return of_classic.unionByName(newer, allowMissingColumns=True)
+    group = ("group_id", "group_type", "generation", "time_ms", "log_offset")
+    of_classic = records.where("kind = 'GroupMetadata' and not tombstone").selectExpr(*group, "inline(members)")
+    newer = records.where(f"({_kinds('MemberMetadata')}) or ({_kinds('CurrentMemberAssignment')})")
+    return of_classic.unionByName(newer.select(*group, *_MEMBER, *_TAKEN), allowMissingColumns=True)
 
 
 def rebalances(records: DataFrame) -> DataFrame:
@@ -141,33 +108,18 @@ def lag(spark: SparkSession, place: LogPlace, records: DataFrame) -> DataFrame:
     names = committed.select("topic").union(subscribed.select("topic")).distinct().collect()
     ends = spark.createDataFrame(_ends(place, {row["topic"] for row in names}), _ENDS)
     expected = subscribed.join(ends.drop("end_offset"), "topic")
-    both = expected.join(committed, ["group_id", "topic", "partition"], "full_outer")
-    return (
-        both.join(ends, ["topic", "partition"], "left")
-        .selectExpr(
-            "group_id",
-            "topic",
-            "partition",
-            "committed_offset",
-            "end_offset",
-            "case when end_offset >= committed_offset then end_offset - committed_offset "
-            "when end_offset < committed_offset then 0 end as lag",  # no lag where either is unknown
-            "commit_time_ms",
-        )
-        .orderBy("group_id", "topic", "partition")
-    )
+    both = expected.join(committed, list(_PARTITION), "full_outer").join(ends, ["topic", "partition"], "left")
+    # Null if the end or the commit is unknown.
+    behind = "if(end_offset < committed_offset, 0, end_offset - committed_offset) as lag"
+    return both.selectExpr(*_PARTITION, "committed_offset", "end_offset", behind, "commit_time_ms").orderBy(*_PARTITION)
 
 
 def _committed(records: DataFrame) -> DataFrame:
     """The last commit of each partition, unless it was deleted."""
-    newest = records.where("kind = 'OffsetCommit'").groupBy("group_id", "topic", "partition")
+    newest = records.where("kind = 'OffsetCommit'").groupBy(*_PARTITION)
     commits = newest.agg(_newest("tombstone, committed_offset, commit_time_ms, metadata"))
-    return (
-        commits.where("not newest.tombstone")
-        .selectExpr("*", "newest.metadata")
-        .where(_OF_A_READER)
-        .selectExpr("group_id", "topic", "partition", "newest.committed_offset", "newest.commit_time_ms")
-    )
+    held = commits.where("not newest.tombstone").selectExpr(*_PARTITION, "newest.*").where(_OF_A_READER)
+    return held.select(*_PARTITION, "committed_offset", "commit_time_ms")
 
 
 def _subscribed(records: DataFrame) -> DataFrame:
@@ -214,10 +166,9 @@ def lag_over_time(spark: SparkSession, place: LogPlace, commits: DataFrame) -> D
     found = readable_topics(place, topics)
     commits = commits.where(~f.col("topic").isin(found.refused))
     there = sorted(topics & set(found.topics))
+    shown = (*_PARTITION, "commit_time_ms", "committed_offset")
     if not there:
-        return commits.limit(0).selectExpr(
-            "group_id", "topic", "partition", "commit_time_ms", "committed_offset", "0L as end_offset", "0L as lag"
-        )
+        return commits.limit(0).selectExpr(*shown, "0L as end_offset", "0L as lag")
     columns = ["topic", "partition", "offset", "timestamp"]
     written = place.read(spark, there, columns=columns, includeControl="true").selectExpr(
         "topic", "partition", "unix_millis(timestamp) as commit_time_ms", "offset + 1 as written"
@@ -225,15 +176,9 @@ def lag_over_time(spark: SparkSession, place: LogPlace, commits: DataFrame) -> D
     both = written.unionByName(commits.drop("leader_epoch", "metadata"), allowMissingColumns=True)
     so_far = Window.partitionBy("topic", "partition").orderBy("commit_time_ms")
     behind = both.withColumn("end_offset", f.max("written").over(so_far)).where("group_id is not null")
-    return behind.selectExpr(
-        "group_id",
-        "topic",
-        "partition",
-        "commit_time_ms",
-        "committed_offset",
-        "greatest(coalesce(end_offset, committed_offset), committed_offset) as end_offset",
-        "greatest(coalesce(end_offset, committed_offset) - committed_offset, 0) as lag",
-    )
+    # `greatest` ignores a null: then the partition has no record before the commit.
+    ends = behind.selectExpr(*shown, "greatest(end_offset, committed_offset) as end_offset")
+    return ends.selectExpr("*", "end_offset - committed_offset as lag")
 
 
 TIMELINE_SCHEMA = (

@@ -1,4 +1,4 @@
-"""The contents of a report: an overview of the topics, and the charts of the jobs' tables."""
+"""The contents of the HTML reports: an overview of the topics, and the charts of the jobs' tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from odradek.pipeline.jobs.coordinator_rows import OFFSETS_TOPIC, SHARE_TOPIC, S
 from odradek.pipeline.jobs.logs import LogPlace, Readable, readable_topics
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _MAX_ROWS = 1000
 _MAX_POINTS = 200
@@ -36,9 +36,10 @@ class Drawn(NamedTuple):
     title: str
     x: str
     y: str
-    series: str
     x_title: str
     y_title: str
+    series: str = ""
+    """By default a single series with the name ``y_title``."""
 
 
 class OverTime(NamedTuple):
@@ -47,8 +48,9 @@ class OverTime(NamedTuple):
     title: str
     time: str
     y: str
-    series: str
     y_title: str
+    series: str = ""
+    """By default a single series with the name ``y_title``."""
     counted: bool = True
     least_width_s: int = 1
     """The smallest span: the unit of the table's counts."""
@@ -56,53 +58,35 @@ class OverTime(NamedTuple):
 
 _AFTER_FAILURES = "if(attempts = 1 and outcome = 'succeeded', null, attempts)"
 _AGE_MS = "coalesce(duration_ms, unix_millis(current_timestamp()) - unix_millis(start_time))"
+_PARTITION = "concat(topic, '-', partition)"
+_WAITING = "messages that wait, by the time when they are due"
+_MESSAGES = "sum(messages)"
 
 DRAWN: Mapping[str, Drawn | OverTime] = {
-    "topics": Drawn("bytes by topic, as they are stored", "topic", "sum(bytes)", "'bytes'", "topic", "bytes"),
-    "archived": Drawn(
-        "bytes by topic, in the files of the archive", "topic", "sum(bytes)", "'bytes'", "topic", "bytes"
-    ),
+    "topics": Drawn("bytes by topic, as they are stored", "topic", "sum(bytes)", "topic", "bytes"),
+    "archived": Drawn("bytes by topic, in the files of the archive", "topic", "sum(bytes)", "topic", "bytes"),
     "sent": Drawn(
-        "records by topic and topic in the archive", "topic", "sum(records)", "archived_topic", "topic", "records"
+        "records by topic and topic in the archive", "topic", "sum(records)", "topic", "records", "archived_topic"
     ),
-    "activity": OverTime("records by their time", "time", "sum(records)", "topic", "records"),
-    "lag": Drawn("lag by group and topic", "group_id", "sum(lag)", "topic", "group", "lag (records)"),
+    "activity": OverTime("records by their time", "time", "sum(records)", "records", "topic"),
+    "lag": Drawn("lag by group and topic", "group_id", "sum(lag)", "group", "lag (records)", "topic"),
     "lag_over_time": OverTime(
-        "largest lag at the commits", "commit_time", "max(lag)", "group_id", "lag (records)", counted=False
+        "largest lag at the commits", "commit_time", "max(lag)", "lag (records)", "group_id", False
     ),
-    "rebalances": OverTime("rebalances by group", "time", "count_if(event = 'generation')", "group_id", "rebalances"),
+    "rebalances": OverTime("rebalances by group", "time", "count_if(event = 'generation')", "rebalances", "group_id"),
     "transactions": Drawn(
-        "transactions by age and outcome", _up_to(_AGE_MS), "count(*)", "outcome", "age, up to", "transactions"
+        "transactions by age and outcome", _up_to(_AGE_MS), "count(*)", "age, up to", "transactions", "outcome"
     ),
-    "markers": OverTime("markers", "time", "count(*)", "control", "markers"),
+    "markers": OverTime("markers", "time", "count(*)", "markers", "control"),
     "attempts": Drawn(
-        "attempts of messages that failed", _AFTER_FAILURES, "sum(messages)", "outcome", "attempts", "messages"
+        "attempts of messages that failed", _AFTER_FAILURES, _MESSAGES, "attempts", "messages", "outcome"
     ),
-    "failed_attempts": Drawn("messages by attempts", "attempts", "sum(messages)", "'messages'", "attempts", "messages"),
-    "errors": Drawn("messages by kind of error", "kind", "sum(messages)", "'messages'", "error", "messages"),
-    "origins": Drawn(
-        "messages by the partition where they began",
-        "concat(topic, '-', partition)",
-        "sum(messages)",
-        "'messages'",
-        "partition",
-        "messages",
-    ),
-    "waiting": OverTime(
-        "messages that wait, by the time when they are due",
-        "due_time",
-        "sum(messages)",
-        "'messages'",
-        "messages",
-        least_width_s=60,
-    ),
+    "failed_attempts": Drawn("messages by attempts", "attempts", _MESSAGES, "attempts", "messages"),
+    "errors": Drawn("messages by kind of error", "kind", _MESSAGES, "error", "messages"),
+    "origins": Drawn("messages by the partition where they began", _PARTITION, _MESSAGES, "partition", "messages"),
+    "waiting": OverTime(_WAITING, "due_time", _MESSAGES, "messages", least_width_s=60),
     "journeys": Drawn(
-        "messages by time in retry",
-        _up_to("in_retry_ms"),
-        "count(*)",
-        "outcome",
-        "time in retry, up to",
-        "messages",
+        "messages by time in retry", _up_to("in_retry_ms"), "count(*)", "time in retry, up to", "messages", "outcome"
     ),
 }
 """Table of a job to its chart."""
@@ -224,8 +208,12 @@ def _series(
     table: DataFrame, drawn: Drawn | OverTime, x: str
 ) -> tuple[dict[str, tuple[list[str], list[float]]], list[str], str]:
     """The largest series, all x values in order, and the title."""
-    points = table.selectExpr("*", f"{x} as x", f"{drawn.series} as series").where("x is not null")
-    grouped = points.groupBy("series", "x").agg(_aggregate(drawn.y)).orderBy("x")
+    from pyspark.sql import functions as f
+
+    points = table.selectExpr("*", f"{x} as x", f"{drawn.series or repr(drawn.y_title)} as series").where(
+        "x is not null"
+    )
+    grouped = points.groupBy("series", "x").agg(f.expr(f"cast({drawn.y} as double) as y")).orderBy("x")
     series: dict[str, tuple[list[str], list[float]]] = {}
     order: dict[str, None] = {}
     for row in grouped.limit(_MAX_POINTS * _MAX_SERIES).collect():
@@ -251,12 +239,6 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:g} {unit}"
     return f"{1000 * seconds:g} ms"
-
-
-def _aggregate(y: str) -> Column:
-    from pyspark.sql import functions as f
-
-    return f.expr(f"cast({y} as double) as y")
 
 
 def _width_s(table: DataFrame, column: str, least: int) -> int | None:
