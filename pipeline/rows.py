@@ -8,7 +8,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS: Mapping[str, str] = {
     "topic": "string",
@@ -39,6 +42,15 @@ def schema_of(columns: Iterable[str]) -> str:
 
 
 SCHEMA = schema_of(COLUMNS)
+
+
+def arrow_schema(schema: str) -> pa.Schema:
+    """A schema of Spark as one of Arrow. Only the driver can make it."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
+    kind: Any = StructType.fromDDL(schema)
+    return to_arrow_schema(kind)
 
 
 class Wanted(NamedTuple):

@@ -16,7 +16,7 @@ from odradek.pipeline.cluster_client import ClusterClient, TopicPartition
 from odradek.pipeline.jobs.logs import LogPlace, readable_topics
 from odradek.pipeline.jobs.report import records_by_second
 from odradek.pipeline.jobs.transactions import with_outcome
-from odradek.pipeline.rows import COLUMNS
+from odradek.pipeline.rows import COLUMNS, arrow_schema
 from odradek.protocol.record_batch import assemble
 
 if TYPE_CHECKING:
@@ -74,24 +74,34 @@ def replay(
     ordered = rows.repartition("topic", "partition").sortWithinPartitions("topic", "partition", "offset")
     columns = ordered.select("topic", "partition", "timestamp_ms", "key", "value", "headers")
 
+    schema = arrow_schema(_RESULT)
+
     def write(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
         from odradek.pipeline.sink_rows import Outgoing
 
+        counts: dict[TopicPartition, list[int]] = {}  # records, batches and first offset, by archived partition
+
+        def partitions(topic: str) -> int:
+            name = names.get(topic, topic)
+            return len(target.topics([name])[name])
+
+        def send(batches: Mapping[TopicPartition, Records]) -> None:
+            for place, (body, count, first, latest) in batches.items():
+                batch = assemble(0, 0, (0, count - 1, first, latest, -1, -1, -1, count), body)
+                offset = target.produce(names.get(place[0], place[0]), place[1], batch)
+                found = counts.setdefault(place, [0, 0, offset])
+                found[:2] = found[0] + count, found[1] + 1
+
         with ClusterClient(bootstrap_servers, security=security) as target:
-            replayed = _Replayed(target, names)
-            outgoing = Outgoing(replayed.partitions, replayed.send)
+            outgoing = Outgoing(partitions, send)
             for chunk in chunks:
                 outgoing.add(chunk)
             outgoing.flush()
-        if results := replayed.rows():
-            text, count = pyarrow.string(), pyarrow.int64()
-            kinds = (text, pyarrow.int32(), count, count, count, text)
-            columns = [
-                pyarrow.array(column, kind) for column, kind in zip(zip(*results, strict=True), kinds, strict=True)
-            ]
-            yield pyarrow.RecordBatch.from_arrays(columns, names=[column.split()[0] for column in _RESULT.split(", ")])
+        rows = [(names.get(topic, topic), partition, *each, topic) for (topic, partition), each in counts.items()]
+        named = [dict(zip(schema.names, row, strict=True)) for row in rows]
+        yield pyarrow.RecordBatch.from_pylist(named, schema=schema)
 
     written = columns.mapInArrow(write, _RESULT).collect()
     return spark.createDataFrame(written, _RESULT)
@@ -115,32 +125,6 @@ def _check_archive(spark: SparkSession, folder: str) -> None:
         return
     if missing := [name for name in ("topic", "partition", "offset", "timestamp_ms", "value") if name not in found]:
         raise ValueError(f"{folder} is no archive: its files have no column {', '.join(missing)}")
-
-
-class _Replayed:
-    """Writes batches of archived partitions to their topics, and counts them."""
-
-    def __init__(self, client: ClusterClient, names: Mapping[str, str]) -> None:
-        self._client, self._names = client, names
-        self._counts: dict[TopicPartition, tuple[int, int, int]] = {}
-
-    def partitions(self, topic: str) -> int:
-        """The partition count of the target of an archived topic."""
-        name = self._names.get(topic, topic)
-        return len(self._client.topics([name])[name])
-
-    def send(self, batches: Mapping[TopicPartition, Records]) -> None:
-        """Write a batch to each partition. The keys name archived topics."""
-        for place, (body, count, first, latest) in batches.items():
-            topic, partition = place
-            batch = assemble(0, 0, (0, count - 1, first, latest, -1, -1, -1, count), body)
-            offset = self._client.produce(self._names.get(topic, topic), partition, batch)
-            records, number, first_offset = self._counts.get(place, (0, 0, offset))
-            self._counts[place] = records + count, number + 1, first_offset
-
-    def rows(self) -> list[tuple[str, int, int, int, int, str]]:
-        """The rows of the result."""
-        return [(self._names.get(topic, topic), index, *each, topic) for (topic, index), each in self._counts.items()]
 
 
 _IN_BATCH_HEADERS = ("topic", "partition", "base_offset", "producer_id", "transactional", "control")

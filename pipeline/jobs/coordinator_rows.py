@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.jobs.logs import LogPlace, existing_topics
-from odradek.pipeline.rows import spare_imports
+from odradek.pipeline.rows import arrow_schema, spare_imports
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.stored import (
@@ -71,14 +71,10 @@ def coordinator_rows(spark: SparkSession, place: LogPlace, topic: str) -> DataFr
 
     The schemas are GROUP_SCHEMA, TRANSACTION_SCHEMA and SHARE_SCHEMA.
     """
-    from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import StructType
-
     decode, schema = _TOPICS[topic]
     if not existing_topics(place, [topic]):
         return spark.createDataFrame([], schema)
-    kind: Any = StructType.fromDDL(schema)
-    arrow_schema = to_arrow_schema(kind)
+    columns = arrow_schema(schema)
 
     def run(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
@@ -90,13 +86,13 @@ def coordinator_rows(spark: SparkSession, place: LogPlace, topic: str) -> DataFr
             places = {"log_partition": partitions, "log_offset": offsets, "time_ms": times}
             arrays = [
                 pyarrow.array(places.get(field.name) or [row.get(field.name) for row in found], field.type)
-                for field in arrow_schema
+                for field in columns
             ]
-            yield pyarrow.RecordBatch.from_arrays(arrays, schema=arrow_schema)
+            yield pyarrow.RecordBatch.from_arrays(arrays, schema=columns)
 
     records = place.read(spark, [topic], columns=_READ).where("control is null and key is not null")
-    columns = records.selectExpr("partition", "offset", "unix_millis(timestamp) as time_ms", "key", "value")
-    return columns.mapInArrow(run, schema)
+    given = records.selectExpr("partition", "offset", "unix_millis(timestamp) as time_ms", "key", "value")
+    return given.mapInArrow(run, schema)
 
 
 def _kind(

@@ -1,7 +1,7 @@
-"""The messages of a retry pipeline as tables: their attempts and their time in retry, and those of a replay.
+"""The messages of a retry pipeline as tables: attempts, time in retry, and what a replay sent back.
 
-The tables are read from the topics; the job may run meanwhile. A success writes no record. So a message counts as
-succeeded if its last retry was due and no failure followed, up to the progress of the job.
+The tables come from the topics, so a job may run meanwhile. A success writes no record. So a message counts as
+succeeded if its last retry was due and no failure followed. If the job is behind, some of these are still waiting.
 """
 
 from __future__ import annotations
@@ -46,14 +46,10 @@ def run(spark: SparkSession, place: LogPlace, policy: RetryPolicy, now_ms: int) 
     first = spark.range(1).selectExpr("1 as attempts", "'succeeded' as outcome", f"{max(at_once, 0)}L as messages")
     counted = taken.groupBy("attempts", "outcome").count().withColumnRenamed("count", "messages")
     attempts = first.unionByName(counted).where("messages > 0").orderBy("attempts", "outcome")
-    due = journeys.where("outcome = 'waiting'").selectExpr("last_due_time_ms as due_ms")
-    return {"attempts": attempts, "waiting": by_minute(due), "journeys": with_times(journeys)}
-
-
-def by_minute(due: DataFrame) -> DataFrame:
-    """Rows with ``due_ms`` as ``messages`` by ``due_time``, a minute."""
-    minutes = due.selectExpr("timestamp_millis(due_ms div 60000 * 60000) as due_time")
-    return minutes.groupBy("due_time").count().withColumnRenamed("count", "messages").orderBy("due_time")
+    minute = "timestamp_millis(last_due_time_ms div 60000 * 60000) as due_time"
+    due = journeys.where("outcome = 'waiting'").selectExpr(minute)
+    waiting = due.groupBy("due_time").count().withColumnRenamed("count", "messages").orderBy("due_time")
+    return {"attempts": attempts, "waiting": waiting, "journeys": with_times(journeys)}
 
 
 def _journeys(rows: DataFrame, policy: RetryPolicy, now_ms: int) -> DataFrame:

@@ -465,16 +465,8 @@ class _Batch:
         """Failures as messages for the topic of the next delay, or for the failed topic."""
         from pyspark.sql import functions as f
 
-        step = next_step(self.policy, f.lit(self.now_ms))
-        return failures.select(
-            step.topic.alias("topic"),
-            "key",
-            "value",
-            step.headers.alias("headers"),
-            "origin",
-            step.retry_number.alias("retry_number"),
-            step.due_ms.alias("due_ms"),
-        )
+        step = next_step(self.policy, f.lit(self.now_ms))._asdict()
+        return failures.select("key", "value", "origin", *(column.alias(name) for name, column in step.items()))
 
     def _write(self, output: DataFrame, count: int) -> None:
         """Write the rows. ``count``: their number. A repeated micro-batch gives each task the same rows."""
