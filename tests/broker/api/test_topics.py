@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from odradek.broker.cluster import Cluster
@@ -16,6 +18,7 @@ from odradek.protocol.generated.messages.create_topics import (
 )
 from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.protocol.message import ZERO_UUID
+from tests.broker.requests.test_metering import Asked
 from tests.fakes.ask import ask
 
 
@@ -160,3 +163,29 @@ def test_the_active_controller_may_forbid_deletion() -> None:
     response = ask(cluster, DeleteTopicsRequest([DeleteTopicState("a")], timeout_ms=1000))
 
     assert response.responses[0].error_code == ErrorCode.TOPIC_DELETION_DISABLED
+
+
+@pytest.mark.parametrize(
+    ("change", "version", "strict"),
+    [
+        *(("create", version, strict) for version, strict in ((5, False), (6, True))),
+        *(("grow", version, strict) for version, strict in ((2, False), (3, True))),
+        *(("delete", version, strict) for version, strict in ((4, False), (5, True))),
+    ],
+)
+def test_a_quota_of_mutations_refuses_newer_clients_and_slows_older_ones(
+    change: str, version: int, strict: bool
+) -> None:
+    """KIP-599."""
+    asked = Asked()
+    asked.set(controller_mutation_rate=1.0)
+    asked.ask(CreateTopicsRequest([CreatableTopic("a", 12, 1)], 1000), 7)
+    requests: dict[str, Any] = {
+        "create": CreateTopicsRequest([CreatableTopic("b", 1, 1)], 1000),
+        "grow": CreatePartitionsRequest([CreatePartitionsTopic("a", 13, None)], 1000),
+        "delete": DeleteTopicsRequest([], ["a"], 1000),
+    }
+    answer = asked.ask(requests[change], version)
+    [row] = answer.results if change == "grow" else answer.responses if change == "delete" else answer.topics
+    assert row.error_code == (ErrorCode.THROTTLING_QUOTA_EXCEEDED if strict else ErrorCode.NONE)
+    assert answer.throttle_time_ms == asked.wait_ms > 0
