@@ -19,6 +19,7 @@ from odradek.protocol.generated.messages.alter_user_scram_credentials import (
 from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     ScramCredentialUpsertion as AlterScramUpsertion,
 )
+from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
 from odradek.protocol.generated.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
@@ -168,6 +169,12 @@ def test_a_refused_request_is_answered_with_kafkas_values_beside_the_error(
     api: str, version: int, values: dict[str, Any]
 ) -> None:
     assert values_beside(api, version, *values) == list(values.values())
+
+
+@pytest.mark.parametrize(("version", "message"), [(5, None), (6, "no")])
+def test_describe_groups_tells_why_from_version_6_on(version: int, message: str | None) -> None:
+    refused = error_response(DescribeGroupsRequest(["g"]), version, ErrorCode.GROUP_AUTHORIZATION_FAILED, "no")
+    assert [group.error_message for group in refused.groups] == [message]
 
 
 def test_alter_user_scram_credentials_refuses_each_user_once_in_javas_order() -> None:

@@ -16,6 +16,7 @@ from odradek.broker.requests.parked_request import (
     EncodedBody,
     OutcomeWait,
     Parked,
+    ParkedInPartitions,
     awaited,
     is_coroutine,
     later,
@@ -262,6 +263,33 @@ def test_an_outcome_wait_ends_at_its_time(timeout_ms: int) -> None:
         clock.advance(0.001)
     assert asked.wait.resume() == "answer"
     assert asked.told == [(0, True)]
+
+
+class BytesWait(ParkedInPartitions):
+    """Waits for ten bytes."""
+
+    def __init__(self, clock: BrokerClock, waiters: WaiterSet, **seen: bool) -> None:
+        super().__init__(clock, 1000)
+        self.wait_in([waiters], 10, **seen)
+
+    def look(self, due: bool) -> str:
+        return "due" if due else "woken"
+
+
+@pytest.mark.parametrize(
+    ("seen", "moved", "woken"),
+    [({}, False, True), ({"committed": True}, False, False), ({"committed": True}, True, True)],
+)
+def test_a_wait_for_bytes_counts_what_its_reader_sees(seen: dict[str, bool], moved: bool, woken: bool) -> None:
+    clock, waiters = clock_at(1000), WaiterSet()
+    wait = BytesWait(clock, waiters, **seen)
+    waiters.appended(9, stable_moved=True)
+    assert wait.resume() is None
+    waiters.appended(1, stable_moved=moved)
+    assert wait.resume() == ("woken" if woken else None)
+    assert len(waiters) == (0 if woken else 1)
+    clock.advance(1)
+    assert woken or wait.resume() == "due"
 
 
 def test_an_outcome_wait_that_nobody_wants_leaves_the_partitions() -> None:
