@@ -283,7 +283,7 @@ class BytesWait(ParkedInPartitions):
 def test_a_wait_for_bytes_counts_what_its_reader_sees(seen: dict[str, bool], moved: bool, woken: bool) -> None:
     clock, waiters = clock_at(1000), WaiterSet()
     wait = BytesWait(clock, waiters, **seen)
-    waiters.appended(9, stable_moved=True)
+    waiters.appended(9, stable_moved=False)
     assert wait.resume() is None
     waiters.appended(1, stable_moved=moved)
     assert wait.resume() == ("woken" if woken else None)
