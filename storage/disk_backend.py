@@ -99,9 +99,9 @@ class DiskBackend:
         self.fs = fs or FileSystem()
         self.now_ms = now_ms
         self.sync_rolls = False
+        """Whether a new or finished segment is made durable at once, before anything in it is acknowledged."""
         self.has_new_folders = False
         """Whether folders of partitions were made that a crash of the machine may take away."""
-        """Whether a new or finished segment is made durable at once, before anything in it is acknowledged."""
         self.broker_epoch = -1
         """Epoch of the broker's registration. A clean stop writes it down, because a controller asks for it at the next
         registration.

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from odradek.protocol.file_slice import SENDS_FILES, WORTH_SENDING, FileSlice
 from odradek.protocol.records import Buffer
@@ -32,7 +32,6 @@ from odradek.storage.formats.segment_files import (
     TXN_INDEX,
     TXN_INDEX_VERSION,
     AbortedTxn,
-    IndexEntry,
     TimeEntry,
     file_name,
     parse_offset_index,
@@ -268,6 +267,9 @@ class _IndexFile(Generic[Index]):
             self._index = index
         return self._index
 
+    def entries(self) -> Sequence[Any]:
+        return self._used().entries()
+
     def is_whole(self) -> bool:
         """Whether the file is there and holds a whole number of entries, no more than an index may have."""
         if not self._fs.is_file(self.path):
@@ -349,9 +351,6 @@ class DiskOffsetIndex(_IndexFile[MemoryOffsetIndex]):
     def is_full(self) -> bool:
         return self._used().is_full()
 
-    def entries(self) -> Sequence[IndexEntry]:
-        return self._used().entries()
-
 
 class DiskTimeIndex(_IndexFile[MemoryTimeIndex]):
     """The time index of a segment, backed by its `.timeindex` file."""
@@ -387,9 +386,6 @@ class DiskTimeIndex(_IndexFile[MemoryTimeIndex]):
     def is_full(self) -> bool:
         return self._used().is_full()
 
-    def entries(self) -> Sequence[TimeEntry]:
-        return self._used().entries()
-
 
 class DiskTxnIndex(_IndexFile[MemoryTxnIndex]):
     """The aborted transactions of a segment, backed by its `.txnindex` file, which exists only when there are any."""
@@ -417,9 +413,6 @@ class DiskTxnIndex(_IndexFile[MemoryTxnIndex]):
     def append(self, entry: AbortedTxn) -> None:
         self._used().append(entry)
         self._dirty = True
-
-    def entries(self) -> Sequence[AbortedTxn]:
-        return self._used().entries()
 
     def clear(self) -> None:
         had = self._index is not None and len(self._index.entries()) > 0

@@ -32,18 +32,12 @@ _OF_MECHANISMS = (
 _PROTOCOL = "inter.broker.protocol.version"
 OF_STANDARD_AUTHORIZER = ("super.users", "allow.everyone.if.no.acl.found")
 """The configs that StandardAuthorizer reads by itself: a Kafka broker does not define them."""
-_broker_keys: dict[str, ConfigKey] = {}
 
 
+@cache
 def broker_keys() -> Mapping[str, ConfigKey]:
     """Every broker config of the newest release by name: Kafka's and odradek's own."""
-    return _broker_keys or _load_broker_keys()
-
-
-def _load_broker_keys() -> Mapping[str, ConfigKey]:
-    for name, key in (*keys_of("broker").items(), *keys_of("odradek").items()):
-        _broker_keys[name] = key
-    return _broker_keys
+    return {**keys_of("broker"), **keys_of("odradek")}
 
 
 def topic_keys() -> Mapping[str, ConfigKey]:

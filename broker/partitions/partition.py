@@ -431,9 +431,8 @@ class Partition:
         self._log = self.replica_set = self.replicator = None
 
     def go_on_with(self, log: PartitionLog | None, replicas: ReplicaSet | None, replicator: Replicates) -> None:
-        """Replace the closed logs by this log (None.
-
-        One that is opened with its first use) and these replicas. Waiting readers look again.
+        """Replace the closed logs by `log` (None: the first use opens one) and these replicas. Waiting readers look
+        again.
         """
         self.let_go()
         self._log = log

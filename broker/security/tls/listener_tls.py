@@ -51,10 +51,10 @@ _TRUST_MANAGERS = frozenset({"SUNX509", "PKIX", "SUNPKIX", "X509", "X.509"})
 
 
 class TlsSettings(NamedTuple):
-    """The configs of one listener. `modified`.
+    """The configs of one listener.
 
-    The modification times of the store files, ns since 1970 (0: no file). Two settings are equal if they lead to the
-    same context, unless a file is replaced within one tick of the file system's clock.
+    `modified`: the modification times of the store files, ns since 1970 (0: no file). Two settings are equal if they
+    lead to the same context, unless a file is replaced within one tick of the file system's clock.
     """
 
     keys: KeyStoreSettings
