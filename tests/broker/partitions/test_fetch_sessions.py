@@ -16,7 +16,6 @@ from odradek.broker.partitions.fetch_sessions import (
     asked_items,
     is_session_id,
 )
-from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.fetch import (
     EpochEndOffset,
     FetchPartition,
@@ -38,39 +37,11 @@ def session(count: int = 2) -> FetchSession:
     return found
 
 
-def refusal(cache: FetchSessionCache, session_id: int, epoch: int, by_id: bool = False) -> ErrorCode:
-    with pytest.raises(KafkaError) as caught:
-        cache.resume(session_id, epoch, by_id, 0)
-    return caught.value.code
-
-
-def test_a_session_expects_epoch_1_and_counts_up() -> None:
-    cache = FetchSessionCache(10)
-    created = cache.create(items(1), False, 0)
-    assert created is not None
-    assert created.id > 0
-    assert cache.resume(created.id, 1, False, 5) is created
-    assert created.last_used_ms == 5
-    assert refusal(cache, created.id, 1) is ErrorCode.INVALID_FETCH_SESSION_EPOCH
-    assert cache.resume(created.id, 2, False, 5).epoch == 3
-
-
 def test_epochs_go_round_to_1() -> None:
     each = session()
     each.epoch = MAX_EPOCH
     each.advance()
     assert each.epoch == 1
-
-
-def test_unknown_sessions_and_a_change_to_topic_ids_are_refused() -> None:
-    cache = FetchSessionCache(10)
-    assert refusal(cache, 77, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    created = cache.create(items(1), False, 0)
-    assert created is not None
-    assert refusal(cache, created.id, 1, by_id=True) is ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
-    cache.remove(created.id)
-    cache.remove(created.id)
-    assert refusal(cache, created.id, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_a_request_adds_changes_and_forgets_partitions() -> None:
@@ -79,12 +50,6 @@ def test_a_request_adds_changes_and_forgets_partitions() -> None:
     each.update([changed], [ForgottenTopic("t", partitions=[0, 44]), ForgottenTopic("other", partitions=[1])])
     assert list(each.items) == [("t", 1), ("t", 5)]
     assert each.items[("t", 1)].fetch_offset == 9
-
-
-def test_a_partition_that_gave_records_goes_to_the_end() -> None:
-    each = session(3)
-    each.served_records(each.items[("t", 0)])
-    assert [index for _, index in each.items] == [1, 2, 0]
 
 
 def test_an_idle_partition_is_one_with_nothing_to_read_or_tell() -> None:
@@ -198,10 +163,6 @@ def test_a_settled_smaller_session_gives_way_to_a_larger_one() -> None:
         cache.resume(each.id, 1, False, EVICTION_MS + 1)
     assert opened(cache, 2, EVICTION_MS + 1) == []
     assert len(opened(cache, 3, EVICTION_MS + 1)) == 8
-
-
-def test_fetch_session_cache_without_slots_makes_no_session() -> None:
-    assert opened(FetchSessionCache(0), 1, 0) == []
 
 
 @pytest.mark.parametrize(("slots", "granted"), [(4, 0), (8, 8), (20, 16), (100, 96)])
