@@ -181,12 +181,8 @@ class ClusterClient:
 
     def _offsets(self, at: Mapping[TopicPartition, int], *, read_committed: bool) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
-        by_leader: dict[tuple[str, int], dict[str, list[ListOffsetsPartition]]] = {}
-        for (topic, partition), timestamp in at.items():
-            topics = by_leader.setdefault(self._leader(topic, partition), {})
-            asked = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
-            topics.setdefault(topic, []).append(asked)
-        for address, topics in by_leader.items():
+        asked = {key: ListOffsetsPartition(partition_index=key[1], timestamp=moment) for key, moment in at.items()}
+        for address, topics in self._by_leader(asked).items():
             request = ListOffsetsRequest(
                 replica_id=-1,
                 isolation_level=int(read_committed),
@@ -200,11 +196,8 @@ class ClusterClient:
 
     def sizes(self, keys: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Bytes of partitions on their leaders' disks. KafkaError without the right to describe the cluster."""
-        by_leader: dict[tuple[str, int], dict[str, list[int]]] = {}
-        for topic, partition in keys:
-            by_leader.setdefault(self._leader(topic, partition), {}).setdefault(topic, []).append(partition)
         found: dict[TopicPartition, int] = {}
-        for address, topics in by_leader.items():
+        for address, topics in self._by_leader({key: key[1] for key in keys}).items():
             asked = [DescribableLogDirTopic(topic=name, partitions=parts) for name, parts in topics.items()]
             answer = self._ask(self._connection(address), DescribeLogDirsRequest(topics=asked))
             if answer.error_code:
@@ -286,20 +279,12 @@ class ClusterClient:
         """Send one request to each leader. The returned function waits for the responses and returns the error codes
         of failed partitions. It also raises connection errors.
         """
-        by_leader: dict[tuple[str, int], dict[str, list[PartitionProduceData]]] = {}
+        parts = {key: PartitionProduceData(index=key[1], records=batch) for key, batch in batches.items()}
         errors: dict[TopicPartition, int] = {}
         answers: list[Callable[[], Any]] = []
         failure: ConnectionError | None = None
         try:
-            for (topic, partition), batch in batches.items():
-                try:
-                    leader = self._leader(topic, partition)
-                except KafkaError as error:
-                    errors[topic, partition] = error.code
-                    continue
-                part = PartitionProduceData(index=partition, records=batch)
-                by_leader.setdefault(leader, {}).setdefault(topic, []).append(part)
-            for address, topics in by_leader.items():
+            for address, topics in self._by_leader(parts, errors).items():
                 data = [TopicProduceData(name=name, partition_data=parts) for name, parts in topics.items()]
                 request = ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=30_000, topic_data=data)
                 answers.append(self._connection(address).begin(request, _LAST_PRODUCE_WITH_ADDED_PARTITIONS))
@@ -360,6 +345,25 @@ class ClusterClient:
         if leader is None:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition} has no leader")
         return leader
+
+    def _by_leader(
+        self, parts: Mapping[TopicPartition, T], errors: dict[TopicPartition, int] | None = None
+    ) -> dict[tuple[str, int], dict[str, list[T]]]:
+        """The parts of requests, by the address of the leader and by topic.
+
+        ``errors`` receives the code of a partition without a leader. By default a KafkaError is raised.
+        """
+        found: dict[tuple[str, int], dict[str, list[T]]] = {}
+        for key, part in parts.items():
+            try:
+                leader = self._leader(*key)
+            except KafkaError as error:
+                if errors is None:
+                    raise
+                errors[key] = error.code
+            else:
+                found.setdefault(leader, {}).setdefault(key[0], []).append(part)
+        return found
 
     def _patiently(
         self, ask: Callable[[], T], passing: Set[ErrorCode] = _LEADER_MOVES, *, repeatable: bool = True

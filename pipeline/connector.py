@@ -22,7 +22,7 @@ from odradek.pipeline.installed_spark import InstalledSpark, PipelineUnavailable
 _SPARK = "org.apache.spark"
 _COMPLETE = "complete"
 """The file that lists the jars of a cache folder. It is written when all jars are there."""
-_CONNECTOR_JAR = "spark-sql-kafka-0-10"
+CONNECTOR = "spark-sql-kafka-0-10"
 
 # Maven's message at the first attempt, and at later ones.
 _NOT_SERVED = re.compile(r"Could not find artifact (org\.apache\S+)|(org\.apache\S+) was not found in ")
@@ -45,11 +45,6 @@ class Artifact(NamedTuple):
     name: str
     version: str
     kind: str = "jar"
-
-
-def coordinates(spark: InstalledSpark) -> str:
-    """The connector of a Spark, in the form of `spark.jars.packages`."""
-    return f"{_SPARK}:{_CONNECTOR_JAR}_{spark.scala}:{spark.version}"
 
 
 def cache_folder(spark: InstalledSpark) -> Path:
@@ -87,7 +82,8 @@ def fetch_jars(spark: InstalledSpark) -> list[Path]:
 
 def resolver_settings(spark: InstalledSpark) -> dict[str, str]:
     """The settings by which Spark itself resolves the connector, into the cache."""
-    return {"spark.jars.packages": coordinates(spark), "spark.jars.ivy": str(_ivy_folder(spark))}
+    connector = f"{_SPARK}:{CONNECTOR}_{spark.scala}:{spark.version}"
+    return {"spark.jars.packages": connector, "spark.jars.ivy": str(_ivy_folder(spark))}
 
 
 def not_resolved(spark: InstalledSpark) -> ConnectorNotServed:
@@ -101,7 +97,7 @@ def not_resolved(spark: InstalledSpark) -> ConnectorNotServed:
 def keep_resolved(spark: InstalledSpark) -> None:
     """Note the jars that Spark's resolver fetched. Then the next session needs no network."""
     folder, found = cache_folder(spark), sorted(_ivy_folder(spark).glob("jars/*.jar"))
-    if any(_CONNECTOR_JAR in jar.name for jar in found):
+    if any(CONNECTOR in jar.name for jar in found):
         _note_complete(folder, [str(jar.relative_to(folder)) for jar in found])
 
 
@@ -126,7 +122,7 @@ class _Maven:
         parent = self._copy([Artifact(_SPARK, f"spark-parent_{spark.scala}", spark.version, "pom")])[0].read_text()
         jars = self._copy(
             [
-                Artifact(_SPARK, f"{_CONNECTOR_JAR}_{spark.scala}", spark.version),
+                Artifact(_SPARK, f"{CONNECTOR}_{spark.scala}", spark.version),
                 Artifact(_SPARK, f"spark-token-provider-kafka-0-10_{spark.scala}", spark.version),
                 Artifact("org.apache.kafka", "kafka-clients", _property(parent, "kafka.version")),
                 Artifact("org.apache.commons", "commons-pool2", _property(parent, "commons-pool2.version")),

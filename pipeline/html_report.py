@@ -46,13 +46,8 @@ class Section(NamedTuple):
     """A remark for the reader."""
 
 
-def check_report(path: str | None) -> None:
-    """Check that a report can be written: PipelineUnavailable without plotly, ValueError for a wrong path.
-
-    Without a path nothing is checked.
-    """
-    if path is None:
-        return
+def check_report(path: str) -> None:
+    """Check that a report can be written: PipelineUnavailable without plotly, ValueError for a wrong path."""
     if importlib.util.find_spec("plotly") is None:
         raise PipelineUnavailable("needs plotly for a report: pip install 'odradek[spark]'")
     file = Path(path).resolve()

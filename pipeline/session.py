@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odradek.pipeline.connector import fetch_jars, keep_resolved, not_resolved, resolver_settings
+from odradek.pipeline.connector import CONNECTOR, fetch_jars, keep_resolved, not_resolved, resolver_settings
 from odradek.pipeline.installed_spark import InstalledSpark, check_master, installed_spark, java_command
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ _SETTINGS: Mapping[str, str] = {
 _INCUBATOR = b"WARNING: Using incubator modules: jdk.incubator.vector"
 _LAST_LINES_S = 2.0
 _JARS = "spark.jars"
-_CONNECTOR = "spark-sql-kafka-0-10"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _WORKER_PATH = "spark.executorEnv.PYTHONPATH"
 _QUIET = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
@@ -112,7 +111,7 @@ def _copy_lines(reading: int, stderr: int) -> None:
 
 def with_connector(spark: InstalledSpark, config: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with the connector's jars, unless they name a connector."""
-    if any(_CONNECTOR in str(config.get(name, "")) for name in (_JARS, "spark.jars.packages")):
+    if any(CONNECTOR in str(config.get(name, "")) for name in (_JARS, "spark.jars.packages")):
         return dict(config)
     if jars := fetch_jars(spark):
         given = [str(config[_JARS])] if config.get(_JARS) else []

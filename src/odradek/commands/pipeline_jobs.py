@@ -40,7 +40,8 @@ def run_job(arguments: argparse.Namespace) -> int:
     # A call that Ctrl-C breaks off is logged by the root logger.
     logging.getLogger().addFilter(_not_of_py4j)
     try:
-        check_report(arguments.report)
+        if arguments.report is not None:
+            check_report(arguments.report)
         return _JOBS[arguments.job](arguments)
     except (PipelineUnavailable, ValueError, OSError, KafkaError, CorruptDataError) as error:
         raise CommandError(os_error_text(error) if isinstance(error, OSError) else str(error)) from None
