@@ -65,7 +65,7 @@ async def test_retention_is_checked_after_its_interval_and_not_before(autojump_c
         assert (first(plane, "t").log.log_start_offset, plane.cluster.maintenance.last_rounds()[2]) == (0, 0)
         await settle(plane, seconds=0.001)
         assert [first(plane, name).log.log_start_offset for name in ("t", "u")] == [3, 1]
-        assert plane.cluster.maintenance.watched == []
+        assert watched(plane) == []
         rounds = plane.cluster.maintenance.last_rounds()
         assert rounds[1] == plane.cluster.clock.now_ms()
         plane.produce("t", 1)
