@@ -269,7 +269,7 @@ def _runs(works: Iterable[Work]) -> Iterator[list[Work]]:
     """Group the consecutive segments of a partition. So the rows of small segments share an Arrow batch."""
     run: list[Work] = []
     for work in works:
-        if run and not (isinstance(work, log_folder.SegmentTask) and _follows(work, run[-1])):
+        if run and not _follows(work, run[-1]):
             yield run
             run = []
         run.append(work)
@@ -277,11 +277,11 @@ def _runs(works: Iterable[Work]) -> Iterator[list[Work]]:
         yield run
 
 
-def _follows(work: log_folder.SegmentTask, before: Work) -> bool:
+def _follows(work: Work, before: Work) -> bool:
     """Whether a work reads the next segment of the same partition. Two parts of one segment may share a batch."""
-    if not isinstance(before, log_folder.SegmentTask) or work.path == before.path:
+    if not (isinstance(work, log_folder.SegmentTask) and isinstance(before, log_folder.SegmentTask)):
         return False
-    return (work.wanted.topic, work.wanted.partition) == (before.wanted.topic, before.wanted.partition)
+    return work.path != before.path and work.wanted[:2] == before.wanted[:2]
 
 
 def _batches(work: Work) -> Iterator[RecordBatch]:
