@@ -24,6 +24,9 @@ class Row:
         """The versions served, as text."""
         return _range(self.served) if self.served else "-"
 
+    def __str__(self) -> str:
+        return f"{self.key:>3}  {self.name:<32} {self.versions:>6}  of {_range(self.kafka):<6} {self.differs}"
+
 
 def rows() -> list[Row]:
     """Every API that a Kafka 4.4.0 broker serves, by key."""
@@ -69,6 +72,9 @@ class ConfigRow:
     default: str | None
     use: str
     documentation: str
+
+    def __str__(self) -> str:
+        return f"{self.kind:<7} {self.use:<9} {self.name:<60} {self.documentation}"
 
 
 def uses() -> dict[str, str]:
@@ -133,26 +139,13 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.configs:
-        return _print_configs(arguments)
+    found = config_rows() if arguments.configs else rows()
     if arguments.json:
-        print(json.dumps([asdict(row) for row in rows()], indent=1))
+        print(json.dumps([asdict(row) for row in found], indent=1))
     elif arguments.markdown:
-        print(markdown())
+        print(config_markdown() if arguments.configs else markdown())
     else:
-        for row in rows():
-            print(f"{row.key:>3}  {row.name:<32} {row.versions:>6}  of {_range(row.kafka):<6} {row.differs}".rstrip())
-    return 0
-
-
-def _print_configs(arguments: argparse.Namespace) -> int:
-    if arguments.json:
-        print(json.dumps([asdict(row) for row in config_rows()], indent=1))
-    elif arguments.markdown:
-        print(config_markdown())
-    else:
-        for row in config_rows():
-            print(f"{row.kind:<7} {row.use:<9} {row.name:<60} {row.documentation}")
+        print("\n".join(str(row).rstrip() for row in found))
     return 0
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from odradek.broker.facade.client_configs import quoted
 from odradek.client_security.options import LOGIN_MODULES
 from odradek.storage.java_properties import parse_properties
 
@@ -348,7 +349,7 @@ def _add_users(found: FromEnvironment, variables: Mapping[str, str]) -> None:
         return
     mechanisms = found.configs.setdefault("sasl.enabled.mechanisms", BITNAMI_SASL)
     listed = _list(mechanisms, ",")
-    pairs = " ".join(f"user_{name}={_quoted(password)}" for name, password in users.items())
+    pairs = " ".join(f"user_{name}={quoted(password)}" for name, password in users.items())
     for mechanism in listed:
         module = (
             f"plain.PlainLoginModule required {pairs};" if mechanism == "PLAIN" else "scram.ScramLoginModule required;"
@@ -366,10 +367,6 @@ def _sasl_listeners(configs: Mapping[str, str]) -> Sequence[str]:
     )
     names = _LISTENERS.findall(configs.get("listeners", ""))
     return [name for name in names if protocols.get(name, name).startswith("SASL_")]
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _topic(text: str) -> str:
