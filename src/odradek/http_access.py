@@ -1,6 +1,6 @@
-"""Requests of HTTP, and who may send them: by the server's own name, with its token, and no web page of another server.
+"""HTTP requests, and the rules for them: the Host header, the token, the content type.
 
-JSON in requests and text in answers are here, too. Nothing here needs the packages of a server.
+JSON in requests and text in responses are here, too. Nothing here needs the packages of a server.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _token_in(authorization: str) -> str:
 
 
 def json_of(body: bytes) -> Any:
-    """What a body says in JSON. ValueError, in words, for what is none, for halves of characters, and for too much."""
+    """The JSON in a body. Raises ValueError for other text, for lone surrogates, and for too many values."""
     marks = sum(map(body.count, (b",", b":", b"[", b"{")))
     if marks > _MOST_MARKS:
         raise ValueError(f"the body has more than {_MOST_MARKS} commas, colons and brackets: send it in parts")
@@ -186,5 +186,5 @@ def _no_number(name: str) -> Any:
 
 
 def text_bytes(text: str) -> bytes:
-    """The bytes of a text to answer. Half a character, which has no bytes, stays an escape, as in JSON."""
+    """The bytes of a response. A lone surrogate, which has no bytes, stays an escape, as in JSON."""
     return text.encode("utf-8", "backslashreplace")

@@ -224,7 +224,7 @@ class HttpConnection:
         await self._attended(send)
 
     async def _attended(self, function: Callable[[], Awaitable[Any]]) -> Any:
-        """Await a function. When the client hangs up, it is cancelled, and ClientGoneError raised."""
+        """Await a function. If the client hangs up, cancel it and raise ClientGoneError."""
         is_gone = False
 
         async def watch() -> None:

@@ -1,4 +1,4 @@
-"""Standard output and error that hold up nobody: if their reader is stuck or gone, lines are lost, and that is all."""
+"""Standard output and error that never block: if their reader is stuck or gone, lines are lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LAST_WAIT_S = 1.0
 
 
 class LooseStream(io.TextIOBase):
-    """Text for a descriptor, which a thread writes. Any thread may give it text; nobody waits for the descriptor.
+    """A text stream whose descriptor is written by a thread of its own. Writing never blocks; any thread may write.
 
     It keeps 1 MiB that is not written yet. What comes beyond that is lost, and a line says so when there is room. If
     the descriptor takes nothing any more (a closed pipe, a full disk), all is lost.
@@ -91,7 +91,7 @@ class LooseStream(io.TextIOBase):
 
 @contextmanager
 def loose_output() -> Iterator[None]:
-    """Let `sys.stdout` and `sys.stderr` hold up nobody. At the end there is a second to read what is left."""
+    """Make `sys.stdout` and `sys.stderr` non-blocking. The end waits a second for what is left to be written."""
     before = sys.stdout, sys.stderr
     loose = [_loose(stream) for stream in before]
     sys.stdout, sys.stderr = loose

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @over_http(BrokerClock)
 class RemoteClock(BrokerClock):
-    """Moves and reads that clock over HTTP. Nobody can wait by it here: its ``sleep`` is for its own process."""
+    """The clock of the other process, over HTTP. ``sleep`` works in that process alone."""
 
     def __init__(self, remote: Transport) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class RemoteGroup(Group):
         partitions: int | None = None,
         timeout: float = WAIT_TIMEOUT_S,
     ) -> GroupInfo:
-        """See `Group.wait`. A condition is here and the group is there: a state between two looks is missed."""
+        """See `Group.wait`. ``condition`` is checked by polling, so a short state can be missed."""
         if condition is None:
             given = {"members": members, "partitions": partitions, "timeout": timeout}
             found: GroupInfo = self._remote.operate(Group, "wait", self.group_id, given)
@@ -130,7 +130,7 @@ class RemoteSeeding:
     def write(
         self, records: Iterable[Any], transactional_id: str | None, transaction: TransactionEnd
     ) -> Generator[None, None, list[RecordMetadata]]:
-        """Write every record, request after request; gives where each lies."""
+        """Write the records in one or several requests; return their positions."""
         rows = [self._row(each) for each in records]
         size = max(1, len(rows)) if transactional_id is not None else _AT_ONCE
         written: list[RecordMetadata] = []
@@ -146,7 +146,7 @@ class RemoteSeeding:
         return written
 
     def _row(self, given: Any) -> dict[str, Any]:
-        """A record as JSON, with what the serializers make of it."""
+        """A record as JSON, with its serialized key and value."""
         key_serializer, value_serializer = self._serializers
         record = given if isinstance(given, ProducerRecord) else ProducerRecord(given)
         row = {
@@ -160,13 +160,13 @@ class RemoteSeeding:
 
 
 class RemoteTranscript(Transcript):
-    """The same as `Transcript`, over HTTP: each look fetches the requests. `follow` is not to be had."""
+    """`Transcript` over HTTP: each look fetches the requests. `follow` raises RuntimeError."""
 
     def __init__(self, remote: Transport) -> None:
         self._remote = remote
 
     def all(self) -> Requests:
-        """The requests as they are now; later ones do not come in."""
+        """The requests so far, as a list that does not grow."""
         return self._ask("filter")
 
     def __len__(self) -> int:

@@ -31,13 +31,13 @@ def _nothing_stored(topic: str, partition: int, offset: int) -> bytes:
 
 @dataclass(frozen=True)
 class Situation:
-    """A broker at one moment, and what it was asked before, oldest first.
+    """The state of a broker at one moment, and its requests, oldest first.
 
-    `auto_created`: topics that came into being as a client asked for them -> its client id. `held_back`: replication
-    that a test keeps, in words. `down`: nodes that do not run. `now_ms`: the broker's clock. `nodes`: how many.
-    `retention_ms`: of topics that delete records by the time that their producer gave them. `lost`: why requests are
-    missing at the beginning, empty if none are. `stored`: reads the batch at an offset of a topic's partition, empty if
-    there is none. `registered`: the schemas of the registry beside the broker, None without one.
+    `auto_created`: topics that were created automatically -> client id of the request. `held_back`: the replication
+    that a test holds back, as text. `down`: ids of nodes that are down. `now_ms`: the broker's clock. `nodes`: their
+    number. `retention_ms`: by topic, if its records are deleted by their create time. `lost`: why the first requests
+    are missing, empty if none are. `stored`: reads the batch at an offset of a partition, empty if there is none.
+    `registered`: the schemas of the registry beside the broker, None without one.
     """
 
     topics: Mapping[str, TopicInfo]
@@ -65,13 +65,13 @@ class Situation:
         return [each for each in self.requests if each.api in apis]
 
     def answered(self, *apis: str) -> Iterator[tuple[RecordedRequest, Any, Any]]:
-        """Those of them whose messages are known, each with its request and its response."""
+        """The requests of some APIs whose messages were kept, each with request and response."""
         for each in self.by_api(*apis):
             if each.request is not None and each.response is not None:
                 yield each, each.request, each.response
 
     def of_requests(self) -> Situation:
-        """The same with those topics, groups and transactions alone that the requests are about."""
+        """The situation with only the topics, groups and transactions of these requests."""
         topics = {place.topic for each in self.requests for place in each.topics}
         groups = {group for each in self.requests for group in each.summary.groups}
         ids = {each for one in self.requests for each in one.summary.transactional_ids}
@@ -140,7 +140,7 @@ def _transactions(cluster: Cluster) -> dict[str, TransactionInfo]:
 
 
 def _or_nothing(look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The value, or nothing if the broker has ended and can no longer be asked."""
+    """The value, or an empty one if the broker has ended."""
     try:
         return look()
     except Exception:

@@ -77,7 +77,7 @@ def _batches_written(situation: Situation) -> dict[_Client, _Ranges]:
 def _appended(
     situation: Situation, produced: RecordedRequest, request: Any, answer: Any
 ) -> Iterator[tuple[str, int, int, Buffer]]:
-    """Topic of several partitions, partition, first offset and what was sent; zeros behind a large batch's header."""
+    """Batches in topics of several partitions: topic, partition, base offset, bytes. Large ones are kept as headers."""
     offsets = {
         (name_of(produced.topics_by_id, topic), each.index): each.base_offset
         for topic in answer.responses
@@ -148,7 +148,7 @@ _PARTS: tuple[Part, ...] = ("key", "value")
 
 
 def unregistered_schema(situation: Situation) -> Iterator[str]:
-    """Keys or values that a client wrote as the log has them now, though their subject has a schema."""
+    """Keys and values without the id of a registered schema, although their subject has a schema."""
     registered = situation.registered
     if registered is None:
         return
@@ -176,7 +176,7 @@ def _is_registered(registered: RegisteredSchemas, topic: str, part: Part, data: 
 
 
 def _records_written(situation: Situation) -> Iterator[tuple[str, str, Record]]:
-    """Client, topic and record of what was appended."""
+    """Client, topic and record of each appended record that the log still has."""
     for each, _, answer in situation.answered("Produce"):
         for topic in answer.responses:
             name = name_of(each.topics_by_id, topic)
@@ -204,7 +204,7 @@ _HEARTBEATS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHea
 
 
 def automatic_topic(situation: Situation) -> Iterator[str]:
-    """A topic that came into being as a client of these requests named it."""
+    """A topic that was created automatically by one of these requests."""
     asked: set[str] = set()
     for _, _, answer in situation.answered("Metadata"):
         for topic in answer.topics:
@@ -223,7 +223,7 @@ def automatic_topic(situation: Situation) -> Iterator[str]:
 
 
 def single_replica(situation: Situation) -> Iterator[str]:
-    """Records that every replica has confirmed, and there is but one."""
+    """Writes with acks=all to a topic with one replica, in a cluster of several nodes."""
     if situation.nodes < 2:
         return
     for each in situation.by_api("Produce"):
@@ -241,7 +241,7 @@ def single_replica(situation: Situation) -> Iterator[str]:
 
 
 def starts_at_latest(situation: Situation) -> Iterator[str]:
-    """A group that did not read what was there."""
+    """A group without commits that began at the end of a partition."""
     for hint in began_at_latest(situation):
         yield (
             f"{hint}; what it reads depends on who is faster. Set auto.offset.reset=earliest, or produce when "
@@ -250,7 +250,7 @@ def starts_at_latest(situation: Situation) -> Iterator[str]:
 
 
 def past_retention(situation: Situation) -> Iterator[str]:
-    """Records older than the topic keeps them when they were written; moves of the clock do not count."""
+    """Records that were older than the topic's retention when they were written."""
     for each in situation.by_api("Produce"):
         request: Any = each.request
         if request is None or each.errors:
@@ -283,7 +283,7 @@ def _newest_ms(records: Any) -> int | None:
 
 
 def never_committed(situation: Situation) -> Iterator[str]:
-    """A group whose members got records, and which would begin again at the next start."""
+    """A group that fetched records and never committed an offset."""
     asked: dict[tuple[str, str, int], str] = {}
     read: dict[str, str] = {}
     committed = {group for group, info in situation.groups.items() if info.offsets}
@@ -331,7 +331,7 @@ def open_clients(situation: Situation) -> Iterator[str]:
 
 
 def _joined(situation: Situation) -> Iterator[tuple[str, str]]:
-    """Group and id of who became a member in these requests; one that only joins again is an earlier test's."""
+    """Group and member id of new members in these requests. A member that rejoins is of an earlier test."""
     for each, request, answer in situation.answered("JoinGroup", *_HEARTBEATS):
         is_new = request.member_id == "" if each.api == "JoinGroup" else request.member_epoch == 0
         if is_new and each.group is not None:
@@ -345,7 +345,7 @@ def missing_requests(situation: Situation) -> Iterator[str]:
 
 
 TRANSCRIPT = "transcript"
-"""The rule that tells of what cannot be judged; it warns only."""
+"""The rule for what cannot be judged. It only warns."""
 
 Rule = Callable[[Situation], Iterator[str]]
 
@@ -360,10 +360,10 @@ RULES: dict[str, Rule] = {
 }
 
 OPT_IN: dict[str, Rule] = {"partitioner-order": partitioner_order, "unregistered-schema": unregistered_schema}
-"""Rules about what right tests do, too: they count where they are asked for."""
+"""Rules that correct tests break, too. They apply only where they are asked for."""
 
 AT_END = frozenset({"never-committed", "not-closed"})
-"""Rules about what may still be done: they are asked when the test's clients should be closed."""
+"""Rules about what a client may still do. They are checked when the test's clients should be closed."""
 
 
 _MODES = ("fail", "warn")
@@ -418,11 +418,11 @@ class Strictness:
 
     @property
     def also(self) -> str:
-        """The rules that are on beside the usual ones, as `strictness` takes them."""
+        """The names of the opt-in rules that are on, as `strictness` takes them."""
         return " ".join(sorted(self.added))
 
     def judge(self, findings: Iterable[StrictnessFinding]) -> str:
-        """Warn of what is no more than a warning; the text of the failure, empty if there is none."""
+        """Emit the warnings. Returns the text of the failure, empty if there is none."""
         failing: list[str] = []
         for each in findings:
             if each.rule in self.ignored:

@@ -1,8 +1,8 @@
-"""What a question about schemas may cost.
+"""Limits the time that schemas are parsed and compared.
 
-A schema of 2 kB can keep a parser busy for years, and the parsers are libraries that nobody can ask to stop. So they
-run in a thread of the server, and CPython raises an exception there when they have worked long enough. All of them are
-written in Python, and no C function of theirs runs for long on an input of this size.
+A schema of 2 kB can keep a parser busy for years, and the parsers are libraries without a way to stop them. So they run
+in a thread of the server, and CPython raises an exception there when their time is over. All of them are written in
+Python, and none of their C functions runs for long on an input of this size.
 """
 
 from __future__ import annotations
@@ -59,11 +59,10 @@ class Steps:
 
 
 class Effort:
-    """Works questions out, in the threads that ask.
+    """Runs work in the caller's thread, with a limit of time.
 
-    A question that takes longer than ``quick_s`` is asked again where one at a time may take ``slow_s``. So an
-    expensive one keeps no cheap ones waiting. Times are seconds of work: other threads and processes make no question
-    expensive.
+    Work that takes longer than ``quick_s`` is repeated with the limit ``slow_s``, one piece at a time. So expensive
+    work does not delay cheap work. Times are CPU seconds of the thread: other threads and processes do not count.
     """
 
     def __init__(self, quick_s: float = 0.05, slow_s: float = 2.0) -> None:

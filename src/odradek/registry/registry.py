@@ -55,11 +55,11 @@ class Registry:
         return self._cluster.faults
 
     def look(self, function: Callable[[RegistryState], T]) -> T:
-        """Ask the state, as it is now. RegistryError (50001) if the log cannot be read."""
+        """Read the newest state. RegistryError (50001) if the log cannot be read."""
         return function(self._newest())
 
     def change(self, decide: Callable[[RegistryState], Decision]) -> Any:
-        """Decide, append the records, and answer. If somebody else has appended meanwhile, decide again."""
+        """Decide, append the records, and return the answer. If the log has changed meanwhile, decide again."""
         while True:
             state = self._newest()
             decision = decide(state)
@@ -68,7 +68,7 @@ class Registry:
                 return decision.answer
 
     def _append(self, rows: list[tuple[bytes, bytes | None]], state: RegistryState) -> bool:
-        """Whether the log still said what the state has, so that the records are in it now."""
+        """Append the records, unless the log has changed since the state. Returns whether they were appended."""
         with self._lock:
             if self._state is not state:
                 return False
@@ -78,7 +78,7 @@ class Registry:
                 raise store_failed(f"{error.code.name}: {error.message}") from None
 
     def _newest(self) -> RegistryState:
-        """The state that the log describes now. Nobody changes it any more."""
+        """The state of the log now. It does not change any more."""
         with self._lock:
             try:
                 news = self._kept.news()
