@@ -89,8 +89,9 @@ def snapshot_batches(
     snapshot: MetadataSnapshot, *, epoch: int, now_ms: int, metadata_version: int = METADATA_VERSION
 ) -> Iterator[bytes]:
     """The bytes of a snapshot file, batch by batch; each takes as many of the records as it needs."""
-    yield build_kraft_control_batch(_header(snapshot), timestamp=now_ms, leader_epoch=epoch)
-    offset = 1 if snapshot.kraft_version == 0 else 2 if snapshot.voters is None else 3
+    header = _header(snapshot)
+    yield build_kraft_control_batch(header, timestamp=now_ms, leader_epoch=epoch)
+    offset = len(header)
     for values in _runs(
         encode_metadata_record(record, record_version(record, metadata_version)) for record in snapshot.records
     ):

@@ -362,6 +362,16 @@ def test_a_damaged_file_is_named(kafka_log_dir: Path, name: str) -> None:
         open_backend(kafka_log_dir)
 
 
+def test_a_folder_with_the_name_of_a_segment_is_named(tmp_path: Path) -> None:
+    backend = open_backend(tmp_path)
+    log = open_log(backend)
+    put(log)
+    log.close()
+    (tmp_path / "t-0" / f"{9:020}.index").mkdir()
+    with pytest.raises(StorageError, match=f"{9:020}.index"):
+        open_log(backend)
+
+
 def test_a_damaged_leader_epoch_file_fails_only_its_partition(kafka_log_dir: Path) -> None:
     (kafka_log_dir / "d-seg-0" / "leader-epoch-checkpoint").write_text("nonsense")
     backend = open_backend(kafka_log_dir)

@@ -71,6 +71,13 @@ def test_size_is_enforced_when_a_segment_rolls() -> None:
     assert log.log_start_offset > 80
 
 
+def test_size_takes_nothing_of_a_log_that_is_only_compacted() -> None:
+    log = make_log(cleanup=["compact"], segment_bytes=300, retention_bytes=1)
+    for _ in range(12):
+        put(log)
+    assert (log.log_start_offset, len(log.segments)) == (0, 3)
+
+
 def test_segments_before_the_log_start_go() -> None:
     log = filled()
     log.delete_records(8)

@@ -118,6 +118,10 @@ def test_a_time_index_ends_where_entries_stop_ascending(rest: bytes) -> None:
     assert parse_time_index(data, 1000) == [TimeEntry(1_700_000_000_000, 1010), TimeEntry(1_700_000_000_009, 1019)]
 
 
+def test_an_index_may_begin_with_the_first_batch_of_its_segment() -> None:
+    assert parse_offset_index(struct.pack(">iiii", 3, 0, 5, 100), 10) == [IndexEntry(13, 0), IndexEntry(15, 100)]
+
+
 def test_index_file_that_is_unused_has_no_entries() -> None:
     assert parse_offset_index(bytes(10_485_760), 0) == []
     assert parse_time_index(bytes(10_485_756), 0) == []

@@ -70,6 +70,13 @@ def test_nothing_happens_when_any_of_it_is_refused(
     assert group.partition.start_offset == 20
 
 
+def test_only_what_lets_a_fetch_find_more_wakes_those_who_wait(group: Group) -> None:
+    assert not say(group, (5, 5, [ACCEPT]))
+    assert say(group, (0, 0, [ACCEPT]))
+    assert say(group, (9, 9, [RELEASE]))
+    assert not say(group, (7, 8, [REJECT]))
+
+
 def test_types_count_from_the_first_offset_of_their_batch(group: Group) -> None:
     say(group, (12, 16, [ACCEPT, RELEASE, RELEASE, REJECT, ACCEPT]))
     assert [row[:3] for row in group.states()] == [

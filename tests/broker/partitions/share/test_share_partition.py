@@ -314,6 +314,28 @@ def test_a_copy_goes_on_where_the_share_partition_was() -> None:
     assert (group.states(), group.fetch("c")) == ([], [(0, 29, 1)])
 
 
+def test_stored_batches_begin_anywhere() -> None:
+    group = Group([(0, 4), (5, 9), (10, 14)])
+    group.partition.load(3, [StateBatch(5, 9, ACKNOWLEDGED, 1)])
+    assert group.partition.next_fetch_offset() == 3
+    assert group.fetch("a", 100) == [(3, 4, 1), (10, 14, 1)]
+    whole = SharePartition(lambda: ShareSettings(), Coordinator())
+    whole.load(3, [StateBatch(3, 4, AVAILABLE, 1), StateBatch(5, 9, ACKNOWLEDGED, 1)])
+    assert (whole.gap_window, whole.next_fetch_offset(), whole.start_offset) == (None, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("queues", "topic", "state"), [(True, "q", "ARCHIVING"), (True, "", "ARCHIVED"), (False, "q", "ARCHIVED")]
+)
+def test_records_that_are_given_up_wait_for_their_queue_if_there_is_one(queues: bool, topic: str, state: str) -> None:
+    def give_up(batch: StateBatch, *, rejected: bool) -> None:
+        raise AssertionError(batch)
+
+    settings = ShareSettings(dead_letter_topic=topic)
+    partition = SharePartition(lambda: settings, Coordinator(), give_up if queues else None)
+    assert partition.last_state.name == state
+
+
 def test_a_hole_before_the_start_of_the_log_is_not_fetched_again() -> None:
     group = Group([(0, 4), (5, 9), (10, 11), (12, 14), (15, 19)])
     group.partition.load(0, [StateBatch(5, 9, ACKNOWLEDGED, 1), StateBatch(15, 16, AVAILABLE, 2)])
