@@ -411,14 +411,20 @@ def test_folders_of_new_partitions_become_durable_together_with_a_flush(tmp_path
     assert synced[3:] == [tmp_path, tmp_path / "t-3"]
 
 
-def test_snapshots_of_producers_go_with_the_segments_before_them(tmp_path: Path) -> None:
+def test_snapshots_of_producers_go_with_what_they_are_of(tmp_path: Path) -> None:
     log = open_log(open_backend(tmp_path))
-    for number in range(4):
+    for number in range(5):
         put(log, producer=(7, 0, number))
         log.roll(NOW)
-    assert [path.stem for path in sorted((tmp_path / "t-0").glob("*.snapshot"))] == [f"{at:020}" for at in (1, 2, 3, 4)]
-    log.drop_oldest(3)
-    assert [path.stem for path in sorted((tmp_path / "t-0").glob("*.snapshot"))] == [f"{at:020}" for at in (3, 4)]
+
+    def snapshots() -> list[int]:
+        return sorted(int(path.stem) for path in (tmp_path / "t-0").glob("*.snapshot"))
+
+    assert snapshots() == [1, 2, 3, 4, 5]
+    log.drop_oldest(2)
+    assert snapshots() == [2, 3, 4, 5]
+    log.truncate(4, now_ms=NOW)
+    assert snapshots() == [2, 3, 4]
 
 
 @pytest.mark.parametrize("durable", [True, False])
