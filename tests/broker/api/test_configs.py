@@ -176,8 +176,10 @@ def test_alter_configs_without_the_right_is_refused_before_the_values_are_checke
 ) -> None:
     resource = incremental.AlterConfigsResource(kind, name, [incremental.AlterableConfig(key, 0, "8")])
     request = incremental.IncrementalAlterConfigsRequest([resource])
-    [told] = ask(Cluster(config=SECURED), request, principal=Principal("User", "alice")).responses
+    cluster = Cluster(config=SECURED)
+    [told] = ask(cluster, request, principal=Principal("User", "alice")).responses
     assert (told.error_code, told.error_message) == (31, text)
+    assert cluster.image.configs_of(kind, name) == {}
 
 
 # -- ListConfigResources

@@ -548,6 +548,16 @@ def test_a_session_is_answered_with_changes_only(filled_plane: DataPlane, versio
     assert client.fetch({"b": 0}, forget=[("empty", [0])]) == {("b", 0): [0]}
 
 
+@pytest.mark.parametrize(
+    ("session", "code"),
+    [((0, -1), 0), ((0, 0), 0), ((0, 1), 70), ((0, -2), 70), ((99, 1), 70), ((99, 0), 0), ((99, -1), 0)],
+)
+def test_fetch_goes_on_with_a_session_that_there_is(
+    filled_plane: DataPlane, session: tuple[int, int], code: int
+) -> None:
+    assert filled_plane.fetch({"a": 4}, session=session).error_code == code
+
+
 def test_final_epoch_closes_the_session(filled_plane: DataPlane) -> None:
     client = Client(filled_plane)
     client.fetch({"a": 4})

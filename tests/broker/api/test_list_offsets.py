@@ -21,6 +21,7 @@ from odradek.protocol.generated.messages.offset_for_leader_epoch import (
 )
 from odradek.protocol.record_batch import HEADER_SIZE, build_batch
 from odradek.protocol.records import Record
+from odradek.storage.partition_log import Tier
 from odradek.storage.trimming import apply_retention
 from tests.fakes.ask import ask as ask_node
 from tests.fakes.data_plane import START_MS, DataPlane
@@ -77,6 +78,29 @@ def test_special_timestamps_need_their_version(plane: DataPlane, timestamp: int,
     for version in range(1, 12):
         code = ask(plane, timestamp, version)[0]
         assert code == (0 if version >= since else ErrorCode.UNSUPPORTED_VERSION)
+
+
+@pytest.mark.parametrize(
+    ("tier", "start", "latest_tiered", "pending"),
+    [
+        (None, 0, -1, -1),
+        (Tier(0), 0, -1, 0),
+        (Tier(1), 0, -1, -1),
+        (Tier(1, 0), 0, 0, 1),
+        (Tier(2, 1), 0, 1, 2),
+        (Tier(2, 2), 0, 2, -1),
+        (Tier(2, 0), 2, 0, 2),
+    ],
+)
+def test_a_tiered_log_tells_what_is_copied_and_what_is_not(
+    plane: DataPlane, tier: Tier | None, start: int, latest_tiered: int, pending: int
+) -> None:
+    """The log has the offsets 0 to 2 (KIP-1005, KIP-1023)."""
+    log = plane.cluster.topics.by_name("a").partitions[0].log
+    log.log_start_offset = start
+    log.tier = tier
+    assert [ask(plane, special)[:3] for special in (-5, -6)] == [(0, -1, latest_tiered), (0, -1, pending)]
+    assert ask(plane, -4)[2] == (start if tier is None else tier.local_start)
 
 
 def test_a_deleted_segment_hides_the_later_records_of_its_time(plane: DataPlane) -> None:

@@ -124,6 +124,14 @@ def test_an_answer_is_as_long_as_what_was_read(cluster: Cluster) -> None:
     assert len(fetched(cluster, 0).records) == len(b"".join(batches))
 
 
+@pytest.mark.parametrize("max_bytes", [0, -1])
+def test_without_room_an_older_client_gets_nothing_before_version_3(cluster: Cluster, max_bytes: int) -> None:
+    """Version 3 brought a whole first batch, whatever the limits (KIP-74)."""
+    append(cluster, build_batch(ROWS))
+    assert not fetched(cluster, 2, max_bytes=max_bytes).records
+    assert records_of(fetched(cluster, 3, max_bytes=0).records) == ROWS
+
+
 def test_zstd_is_not_converted(cluster: Cluster) -> None:
     append(cluster, build_batch(ROWS), build_batch(ROWS, codec=Codec.ZSTD))
     assert records_of(fetched(cluster, 3).records) == ROWS
