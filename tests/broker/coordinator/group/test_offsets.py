@@ -87,14 +87,6 @@ def test_members_commit_with_their_generation(driver: GroupDriver) -> None:
     assert fetch(driver).offset == 5
 
 
-def test_a_generation_without_a_group(driver: GroupDriver) -> None:
-    command = driver.commit_command(member_id="m", generation_id=4, api_version=8)
-    assert driver.error(command) == E.ILLEGAL_GENERATION
-    command.api_version = 9
-    assert driver.error(command) == E.GROUP_ID_NOT_FOUND
-    assert driver.state() == "none"
-
-
 def test_offset_commit_during_a_rebalance_is_taken_until_the_sync_phase(driver: GroupDriver) -> None:
     (leader,) = driver.stable()
     driver.join()
@@ -109,13 +101,6 @@ def test_a_commit_keeps_the_session(driver: GroupDriver) -> None:
         driver.wait(seconds=8)
         driver.commit(offset, member_id=leader, generation_id=1)
     assert driver.beat(leader, 1) == E.NONE
-
-
-def test_an_offset_commit_with_long_metadata_is_refused(driver: GroupDriver) -> None:
-    offsets = [OffsetToCommit("t", ZERO_UUID, i, 1, -1, "x" * size) for i, size in enumerate((4096, 4097))]
-    assert driver.now(commit_offsets("g", offsets)) == [E.NONE, E.OFFSET_METADATA_TOO_LARGE]
-    assert fetch(driver).offset == 1
-    assert fetch(driver, partition=1).offset == -1
 
 
 def test_an_offset_of_a_topic_of_the_same_name_is_not_this_topics(driver: GroupDriver) -> None:
@@ -135,15 +120,6 @@ def test_offset_commit_that_the_log_refuses_is_not_committed(driver: GroupDriver
         driver.journal.refuse = KafkaError(refusal)
         assert driver.error(driver.commit_command(2)) == error
     assert fetch(driver).offset == 1
-
-
-def test_offset_fetch_of_all_offsets_is_by_topic(driver: GroupDriver) -> None:
-    driver.commit(1)
-    driver.commit(2, partition=3)
-    driver.commit(3, topic="u")
-    found = driver.machine.offsets.fetch_all("g", False)
-    assert {t: {p: o.offset for p, o in ps.items()} for t, ps in found.items()} == {"t": {0: 1, 3: 2}, "u": {0: 3}}
-    assert driver.machine.offsets.fetch_all("other", False) == {}
 
 
 # -- transactions

@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.protocol.errors import ErrorCode, KafkaError
-from tests.fakes.group_driver import GroupDriver, hard_state, leave_group, left, rebuilt
+from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt
 from tests.fakes.journal import FakeJournal
 
 E = ErrorCode
@@ -57,22 +57,6 @@ def test_an_id_given_out_is_forgotten_after_the_session_timeout(driver: GroupDri
     driver.join(version=4, session_timeout_ms=10_000)
     driver.wait(seconds=10)
     assert driver.join("c-1", version=4).result().error_code == E.UNKNOWN_MEMBER_ID
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"session_timeout_ms": 1}, E.INVALID_SESSION_TIMEOUT),
-        ({"session_timeout_ms": 99_999_999}, E.INVALID_SESSION_TIMEOUT),
-        ({"member_id": "nobody"}, E.UNKNOWN_MEMBER_ID),
-    ],
-)
-def test_join_group_that_is_refused_makes_no_group(
-    driver: GroupDriver, options: dict[str, object], error: ErrorCode
-) -> None:
-    assert driver.join(**options).result().error_code == error  # type: ignore[arg-type]
-    assert driver.state() == "none"
-    assert driver.journal.end_offset == 0
 
 
 def test_join_group_that_does_not_fit_the_group_is_refused(driver: GroupDriver) -> None:
@@ -139,28 +123,6 @@ def test_a_record_tells_since_when_its_group_is_in_its_state(driver: GroupDriver
     driver.wait(seconds=1)
     driver.join(instance_id="i", version=5)
     assert stored["g"].current_state_timestamp == synced_ms, "written while the group was stable"
-
-
-def test_a_static_leader_is_told_to_skip_assigning_from_version_9(driver: GroupDriver) -> None:
-    stable_static(driver)
-    answer = driver.join(instance_id="i", version=9).result()
-    assert (answer.leader, answer.skip_assignment) == ("i-2", True)
-    assert [m.member_id for m in answer.members] == ["i-2"]
-
-
-def test_the_replaced_one_is_fenced(driver: GroupDriver) -> None:
-    old = stable_static(driver)
-    driver.join(instance_id="i", version=5)
-    assert driver.beat(old, 1, instance_id="i") == E.FENCED_INSTANCE_ID
-    assert driver.sync(old, 1, instance_id="i").result().error_code == E.FENCED_INSTANCE_ID
-    assert driver.join(old, instance_id="i", version=5).result().error_code == E.FENCED_INSTANCE_ID
-    assert driver.error(driver.commit_command(member_id=old, generation_id=1, instance_id="i")) == E.FENCED_INSTANCE_ID
-
-
-def test_a_static_member_with_another_protocol_causes_a_rebalance(driver: GroupDriver) -> None:
-    stable_static(driver)
-    answer = driver.join(instance_id="i", version=5, protocols=("sticky", "range")).result()
-    assert (answer.generation_id, answer.protocol_name) == (2, "sticky")
 
 
 def test_a_static_member_that_comes_back_while_it_waits_fences_its_older_self(driver: GroupDriver) -> None:
@@ -269,22 +231,6 @@ def test_a_new_member_that_never_comes_back_is_out_after_five_minutes(driver: Gr
     assert lost.result().error_code == E.UNKNOWN_MEMBER_ID
 
 
-@pytest.mark.parametrize(
-    ("member", "generation", "options", "error"),
-    [
-        ("c-1", 1, {}, E.NONE),
-        ("c-1", 2, {}, E.ILLEGAL_GENERATION),
-        ("nobody", 1, {}, E.UNKNOWN_MEMBER_ID),
-        ("c-1", 1, {"group_id": "other"}, E.UNKNOWN_MEMBER_ID),
-    ],
-)
-def test_heartbeat_is_answered_by_member_and_generation(
-    driver: GroupDriver, member: str, generation: int, options: dict[str, Any], error: ErrorCode
-) -> None:
-    driver.stable()
-    assert driver.beat(member, generation, **options) == error
-
-
 def test_heartbeats_before_the_sync_are_fine(driver: GroupDriver) -> None:
     driver.join()
     assert driver.beat("c-1", 1) == E.NONE
@@ -311,27 +257,8 @@ def test_a_member_that_leaves_while_it_waits_is_answered(driver: GroupDriver) ->
     assert syncing.result().error_code == E.UNKNOWN_MEMBER_ID
 
 
-def test_an_id_given_out_can_be_given_back(driver: GroupDriver) -> None:
-    (leader,) = driver.stable()
-    told = driver.join(version=4).result().member_id
-    joining = driver.join(leader)
-    assert not joining.done, "somebody has been given an id and may join"
-    assert driver.leave(told) == [E.NONE]
-    assert joining.done
-
-
 def test_leave_group_of_an_unknown_group_is_refused(driver: GroupDriver) -> None:
     assert driver.leave("x", "y") == [E.UNKNOWN_MEMBER_ID] * 2
-
-
-def test_members_can_be_removed_by_instance_id(driver: GroupDriver) -> None:
-    stable_static(driver)
-    assert left(driver.now(leave_group("g", [("", "i"), ("", "nope"), ("i-1", "i")]))) == [
-        E.NONE,
-        E.UNKNOWN_MEMBER_ID,
-        E.UNKNOWN_MEMBER_ID,
-    ]
-    assert driver.state() == "Empty"
 
 
 def test_a_group_that_is_too_large_at_the_load_rebalances(driver: GroupDriver) -> None:
