@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 
 from odradek.storage.checkpoint_files import (
     CheckpointFormatError,
@@ -147,6 +149,26 @@ def test_producer_snapshot_of_kafka_is_read(kafka_log_dir: Path) -> None:
     [open_one] = [state for state in states if state.current_txn_first_offset is not None]
     assert open_one.current_txn_first_offset == 53
     assert all(len(state.batches) <= 1 for state in states)
+
+
+@pytest.mark.parametrize(
+    ("fields", "batches", "transaction"),
+    [
+        ((7, 2, 5, 20, 3, 99, 1, -1), [(2, 5, 17, 20, 99)], None),
+        ((7, 2, 1, 20, 3, 99, 1, 0), [(2**31 - 2, 1, 17, 20, 99)], 0),
+        ((7, 2, 0, 0, 0, 99, 1, -1), [(0, 0, 0, 0, 99)], None),
+        ((7, 2, -1, 20, 0, 99, 1, -1), [], None),
+        ((7, 2, 5, -1, 0, 99, 1, 12), [], 12),
+    ],
+)
+def test_a_snapshot_says_of_a_producer_what_it_wrote_last(
+    fields: tuple[int, ...], batches: list[tuple[int, ...]], transaction: int | None
+) -> None:
+    """Sequences wrap from 2^31-1 to 0, within a batch, too."""
+    body = struct.pack(">i", 1) + struct.pack(">qhiqiqiq", *fields)
+    (state,) = parse_snapshot(struct.pack(">hI", 1, crc32c(body)) + body)
+    assert (state.producer_id, state.producer_epoch, state.last_timestamp, state.coordinator_epoch) == (7, 2, 99, 1)
+    assert (list(state.batches), state.current_txn_first_offset) == (batches, transaction)
 
 
 @pytest.mark.parametrize(
