@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from odradek.storage.leader_epochs import LeaderEpochs
+from tests.storage.logs import make_log, put
 
 EPOCHS = [(2, 0), (3, 10), (5, 20)]
 
@@ -55,6 +56,15 @@ def test_truncate_from_start(start: int, kept: list[tuple[int, int]]) -> None:
     assert epochs.truncate_from_start(start) == (kept != EPOCHS)
     assert epochs.entries() == kept
     assert not LeaderEpochs([(2, 8)]).truncate_from_start(7)
+
+
+def test_records_without_an_epoch_begin_none() -> None:
+    log = make_log()
+    put(log, epoch=-1)
+    assert log.leader_epochs.entries() == []
+    put(log, epoch=3)
+    put(log, epoch=-1)
+    assert log.leader_epochs.entries() == [(3, 1)]
 
 
 @pytest.mark.parametrize(("end", "kept"), [(0, []), (10, EPOCHS[:1]), (11, EPOCHS[:2]), (30, EPOCHS)])

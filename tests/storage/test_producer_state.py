@@ -62,8 +62,9 @@ def test_the_last_five_batches_are_known_again() -> None:
 def test_a_batch_that_only_begins_like_a_known_one_is_no_duplicate() -> None:
     log = make_log()
     put(log, (b"k", b"a"), (b"k", b"b"), producer=(1, 0, 0))
-    with pytest.raises(RecordsRefused):
-        put(log, producer=(1, 0, 0))
+    for records in (1, 3):
+        with pytest.raises(RecordsRefused):
+            put(log, *[(b"k", b"a")] * records, producer=(1, 0, 0))
 
 
 def test_sequences_wrap_within_a_batch() -> None:

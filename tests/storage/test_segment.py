@@ -49,6 +49,19 @@ def test_a_loaded_segment_knows_what_the_written_one_knew(lengths: list[int], in
     assert loaded.first_timestamp == written.first_timestamp
 
 
+def test_batches_of_a_segment_have_their_positions_from_wherever_one_begins() -> None:
+    """The bytes lie in several pieces of memory."""
+    log = make_log()
+    for _ in range(40):
+        put(log, (b"k", bytes(30_000)))
+    segment = log.active
+    found = [(position, batch.base_offset) for position, batch in segment.iter_batches()]
+    size = segment.batch_size(0)
+    assert found == [(number * size, number) for number in range(40)]
+    for number in (1, 17, 39):
+        assert [position for position, _ in segment.iter_batches(number * size)] == [p for p, _ in found[number:]]
+
+
 def test_index_entries_hold_a_batchs_last_offset_and_position() -> None:
     log = make_log(index_interval_bytes=150)
     for i in range(10):
