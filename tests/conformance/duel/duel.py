@@ -25,7 +25,7 @@ from tests.conformance.duel.state import State
 from tests.conformance.duel.steps import Answered, Step, written
 from tests.conformance.duel.taming import SHORT_SESSION_MS
 from tests.conformance.duel.ways import CHANGES_RIGHTS, MAY_WAIT, Way
-from tests.conformance.duel.world import TOPICS, World
+from tests.conformance.duel.world import HASTY, TOPICS, World
 from tests.scenarios.failures.targets import NODES
 
 MOST_PARTITIONS = 5
@@ -81,12 +81,11 @@ class Duel:
         drawing = Drawing(world, rng.choice(self.way.oddness))
         weights = {api: weight for api, weight in self.way.themes(rng).items() if api in self.versions}
         conversation = Conversation(sides)
+        first = _first_steps(self.way)
         steps: list[Step] = []
         try:
             for number in range(self.way.length):
-                step = (
-                    first_step(self.way) if number == 0 else self._step(number, world, drawing, weights, conversation)
-                )
+                step = first.pop(0) if first else self._step(number, world, drawing, weights, conversation)
                 if step is None:
                     continue
                 self.requests += 1
@@ -144,7 +143,10 @@ class Duel:
 
 def with_rest(step: Step) -> Sequence[Step]:
     """A rest follows a member whose session is short, in which it times out on both sides."""
-    is_short = step.api == "JoinGroup" and step.body["sessionTimeoutMs"] == SHORT_SESSION_MS
+    if step.api == "JoinGroup":
+        is_short = step.body["sessionTimeoutMs"] == SHORT_SESSION_MS
+    else:
+        is_short = step.api.endswith("GroupHeartbeat") and step.body["groupId"] in HASTY.values()
     return (step, Step(step.number + _RESTS, pause_s=_REST_S)) if is_short else (step,)
 
 
@@ -154,8 +156,7 @@ def _heard(world: World, answered: Answered) -> None:
     learn(world, answered)
 
 
-def first_step(way: Way) -> Step:
-    """A conversation begins with three topics."""
+def _topics_made(way: Way) -> Step:
     wanted: list[Form] = [
         {"name": name, "numPartitions": at + 1, "replicationFactor": 1, "assignments": [], "configs": []}
         for at, name in enumerate(TOPICS)
@@ -164,6 +165,17 @@ def first_step(way: Way) -> Step:
         for topic in wanted:
             topic |= {"numPartitions": -1, "replicationFactor": -1, "assignments": assignments(topic["numPartitions"])}
     return Step(0, way.lines[-1], "CreateTopics", 7, {"topics": wanted, "timeoutMs": 10_000, "validateOnly": False})
+
+
+def _first_steps(way: Way) -> list[Step]:
+    """A conversation begins with three topics, and with groups whose members time out soon."""
+    steps = [_topics_made(way)]
+    for kind, group in HASTY.items():
+        wanted = {"session.timeout.ms": SHORT_SESSION_MS, "heartbeat.interval.ms": SHORT_SESSION_MS // 2}
+        configs = [{"name": f"{kind}.{name}", "configOperation": 0, "value": str(ms)} for name, ms in wanted.items()]
+        body = {"resources": [{"resourceType": 32, "resourceName": group, "configs": configs}], "validateOnly": False}
+        steps.append(Step(len(steps), way.lines[-1], "IncrementalAlterConfigs", 1, body))
+    return steps
 
 
 def kind_of(differs: Differs) -> str:

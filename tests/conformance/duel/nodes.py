@@ -9,6 +9,7 @@ from odradek import KafkaBroker
 from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.side import Door, Side
 from tests.conformance.duel.stored_records import INTERNAL_PARTITIONS
+from tests.conformance.duel.taming import SHORT_SESSIONS
 from tests.scenarios.failures.real import kafka_cluster
 from tests.scenarios.failures.targets import CONFIG, NODES, FailingCluster, OdradekCluster
 
@@ -28,6 +29,7 @@ _MORE = {
     "group.share.assignment.interval.ms": "0",
     "group.streams.assignment.interval.ms": "0",
     "group.min.session.timeout.ms": "100",
+    **SHORT_SESSIONS,
     "default.replication.factor": "3",
 }
 

@@ -9,6 +9,12 @@ from tests.conformance.duel.pairing import Form
 
 SHORT_SESSION_MS = 600
 """A member with it times out in the rest that follows."""
+SHORT_SESSIONS = {
+    f"group.{kind}.min.{what}.ms": "100"
+    for kind in ("consumer", "share", "streams")
+    for what in ("session.timeout", "heartbeat.interval")
+}
+"""Configs that allow them."""
 _LONG_MS = 60_000
 _CHANGES_ALL = frozenset({"UpdateFeatures"})
 _READS = ("Describe", "List", "Metadata", "Fetch", "OffsetFetch", "FindCoordinator", "OffsetForLeader", "ApiVersions")

@@ -19,6 +19,7 @@ from tests.conformance.duel.nodes import both_clusters
 from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.side import Door, Side
 from tests.conformance.duel.stored_records import INTERNAL_PARTITIONS
+from tests.conformance.duel.taming import SHORT_SESSIONS
 from tests.conformance.duel.ways import Way
 from tests.conformance.older_kafka import OLDER_VERSIONS, OlderKafka
 from tests.conformance.real_kafka import CLUSTER_ID, DEFINITION, KAFKA_VERSION, RELEASE, RealKafka, free_ports
@@ -35,6 +36,7 @@ CONFIG: Mapping[str, str] = {
     "group.share.assignment.interval.ms": "0",
     "group.streams.assignment.interval.ms": "0",
     "group.min.session.timeout.ms": "100",
+    **SHORT_SESSIONS,
     "offsets.topic.num.partitions": str(INTERNAL_PARTITIONS),
     "transaction.state.log.num.partitions": str(INTERNAL_PARTITIONS),
     "share.coordinator.state.topic.num.partitions": str(INTERNAL_PARTITIONS),

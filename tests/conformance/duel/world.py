@@ -13,11 +13,13 @@ TOPICS = ("t0-${run}", "t1-${run}", "t2-${run}")
 """With 1, 2 and 3 partitions."""
 MORE_TOPICS = ("n0-${run}", "n1-${run}")
 """Those that the conversation itself creates and deletes."""
+HASTY = {"consumer": "ch-${run}", "share": "sh-${run}", "streams": "zh-${run}"}
+"""Groups whose members time out in the rest that follows each heartbeat."""
 GROUPS = {
     "classic": ("g0-${run}", "g1-${run}"),
-    "consumer": ("c0-${run}", "c1-${run}"),
-    "share": ("s0-${run}", "s1-${run}"),
-    "streams": ("z0-${run}",),
+    "consumer": ("c0-${run}", "c1-${run}", HASTY["consumer"]),
+    "share": ("s0-${run}", "s1-${run}", HASTY["share"]),
+    "streams": ("z0-${run}", HASTY["streams"]),
 }
 TRANSACTIONAL_IDS = ("x0-${run}", "x1-${run}")
 
@@ -91,10 +93,13 @@ class World:
         return self.rng.randrange(max(1, self.topics.get(topic, 1)))  # a topic can be made with no partitions
 
     def group(self, kind: str) -> str:
-        return self.one(GROUPS[kind])
+        hasty = HASTY.get(kind)
+        if hasty and self.chance(0.05):
+            return hasty
+        return self.one([name for name in GROUPS[kind] if name != hasty])
 
     def any_group(self) -> str:
-        return self.one([name for names in GROUPS.values() for name in names])
+        return self.group(self.one(list(GROUPS)))
 
     def member(self, group: str, missing: float = 0.0) -> Member | None:
         """One of a group, or None: if there is none, and with a chance of `missing`."""
