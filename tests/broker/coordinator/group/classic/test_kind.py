@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.coordinator.group.classic.group import ClassicGroup
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.protocol.errors import ErrorCode, KafkaError
-from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt
+from tests.fakes.group_driver import START_MS, SUBSCRIPTION, GroupDriver, hard_state, join_group, rebuilt
 from tests.fakes.journal import FakeJournal
 
 E = ErrorCode
@@ -191,6 +192,21 @@ def test_members_that_never_sync_are_out(driver: GroupDriver) -> None:
     assert driver.state() == "PreparingRebalance"
     assert driver.beat(follower, 3) == E.UNKNOWN_MEMBER_ID
     assert driver.beat(leader, 3) == E.REBALANCE_IN_PROGRESS
+
+
+def test_a_copy_of_a_group_gives_no_ticket_twice(driver: GroupDriver) -> None:
+    leader, follower = driver.stable(2)
+    driver.join(leader)
+    driver.join(follower)
+    assert not driver.sync(follower, 3).done
+    group = driver.machine.groups.find("g", ClassicGroup)
+    assert group is not None
+    waiting = group.members[follower].sync_ticket
+    assert waiting is not None
+    driver.machine.restore(driver.machine.snapshot())  # type: ignore[arg-type]
+    ticket = driver.machine.decide(join_group("g", "", [("range", SUBSCRIPTION)]), START_MS).park
+    assert isinstance(ticket, int)
+    assert ticket > waiting
 
 
 def test_a_member_that_is_silent_is_out(driver: GroupDriver) -> None:
