@@ -274,18 +274,6 @@ def listed(
     return ErrorCode(answer.error_code).name, answer.offset
 
 
-@pytest.mark.parametrize(("version", "code"), [(4, "LEADER_NOT_AVAILABLE"), (5, "OFFSET_NOT_AVAILABLE")])
-def test_a_new_leader_that_is_behind_its_own_epoch_does_not_tell_the_end(
-    behind: Cluster, version: int, code: str
-) -> None:
-    assert listed(behind, -1, version=version) == (code, -1)
-    assert listed(behind, START_MS + 9, version=version) == (code, -1)
-    assert listed(behind, START_MS, version=version) == ("NONE", 0)
-    assert listed(behind, -2, version=version) == ("NONE", 0)
-    behind.replicator.hold(behind.topics.by_name("t").partitions[0], 3, None)
-    assert listed(behind, -1, version=version) == ("NONE", 5)
-
-
 @pytest.mark.parametrize("replica", [-2, 0, 2, 77])
 def test_list_offsets_of_replicas_tells_the_log_end(behind: Cluster, replica: int) -> None:
     assert listed(behind, -1, replica=replica) == ("NONE", 5)

@@ -161,14 +161,6 @@ def test_subscriptions_name_each_topic_once() -> None:
     assert "d" not in subscriptions
 
 
-def test_a_copy_is_changed_alone() -> None:
-    original = Subscriptions({"a": 1}, {"b": 1})
-    copy = original.copy()
-    count_up(copy.by_name, ["a"])
-    count_down(copy.by_regex, ["b"])
-    assert (original.by_name, original.by_regex) == ({"a": 1}, {"b": 1})
-
-
 def test_whether_all_members_name_the_same_topics() -> None:
     assert Subscriptions({"a": 2, "b": 2}).all_name_the_same(2)
     assert not Subscriptions({"a": 2, "b": 1}).all_name_the_same(2)
@@ -240,16 +232,6 @@ def test_how_much_each_member_has_and_of_which_topics() -> None:
     assert (dict(target.sizes), set(target.topic_ids)) == ({"a": 0}, set())
     target.remove("a")
     assert (dict(target.sizes), target.members_by_size) == ({}, {})
-
-
-def test_another_member_inherits_a_target() -> None:
-    target = TargetAssignment()
-    target.set("a", {T: (0, 1)})
-    target.set("b", {T: (2,)})
-    after = target.inherited("a", "new")
-    assert after.by_member == {"new": {T: (0, 1)}, "b": {T: (2,)}}
-    assert set(after.taken(T)) == {0, 1, 2}
-    assert list(target.by_member) == ["a", "b"]
 
 
 def test_groups_are_found_by_any_of_their_topics() -> None:
