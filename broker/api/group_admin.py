@@ -10,6 +10,7 @@ A group's protocol, and its members' subscriptions, show only while it is stable
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from odradek.broker.api.lookups import repeated
@@ -21,8 +22,7 @@ from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.metadata.image import CONSUMER_OFFSETS
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
-from odradek.broker.requests.parked_request import Later, later_all
-from odradek.broker.runtime.replies import ReplySlot
+from odradek.broker.requests.parked_request import Ask, Later, later_all
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.delete_groups import (
@@ -204,7 +204,12 @@ def delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGr
     named = dict.fromkeys(request.groups_names)
     refused = [DeletableGroupResult(group_id, _REFUSED) for group_id in named if group_id not in mine]
     results = [DeletableGroupResult(group_id) for group_id in deleted]
-    return later_all([_delete(ctx, result) for result in results], DeleteGroupsResponse(results=results + refused))
+    begin = ctx.services.groups().begin
+    asks: list[Ask] = [
+        (partial(begin, each.group_id, DeleteGroup(each.group_id), ctx.node), None, partial(_not_deleted, each))
+        for each in results
+    ]
+    return later_all(asks, DeleteGroupsResponse(results=results + refused))
 
 
 def by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
@@ -219,23 +224,5 @@ def by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
     return [group_id for key in java_order(by_partition, hash_of_partition) for group_id in by_partition[key]]
 
 
-def _delete(
-    ctx: RequestContext, result: DeletableGroupResult
-) -> tuple[ReplySlot[None] | None, Callable[[None], None], Callable[[KafkaError], None]]:
-    """Delete a group.
-
-    Returns the slot of the reply (None if the group is refused at once), and functions for the reply and for an error.
-    """
-
-    def deleted(_: None) -> None:
-        """The result says so already."""
-
-    def refused(error: KafkaError) -> None:
-        result.error_code = error.code
-
-    group_id = result.group_id
-    try:
-        return ctx.services.groups().begin(group_id, DeleteGroup(group_id), ctx.node), deleted, refused
-    except KafkaError as error:
-        refused(error)
-        return None, deleted, refused
+def _not_deleted(result: DeletableGroupResult, error: KafkaError) -> None:
+    result.error_code = error.code

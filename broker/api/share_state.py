@@ -22,7 +22,7 @@ from odradek.broker.coordinator.share_state.commands import (
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import CLUSTER_REFUSED, Whole, handles
-from odradek.broker.requests.parked_request import later_all
+from odradek.broker.requests.parked_request import Ask, later_all
 from odradek.broker.runtime.machine import Command
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import KafkaError
@@ -150,17 +150,13 @@ def _ask_all(
     service = ctx.services.share_states()
     service.topic.ensure()
     rows: dict[bytes, dict[int, Any]] = {}
-    replies = []
+    asks: list[Ask] = []
     for topic in request.topics:
         for asked in topic.partitions:
             key = ShareKey(request.group_id, topic.topic_id, asked.partition)
             row = partition_result(partition=asked.partition)
-            try:
-                reply = service.begin(key.text, command(key, asked), ctx.node)
-            except KafkaError as error:
-                _refuse(what, row, error)
-            else:
-                replies.append((reply, partial(fill or _nothing, row), partial(_refuse, what, row)))
+            begin = partial(service.begin, key.text, command(key, asked), ctx.node)
+            asks.append((begin, None if fill is None else partial(fill, row), partial(_refuse, what, row)))
             rows.setdefault(topic.topic_id, {})[asked.partition] = row
     results = [
         topic_result(
@@ -169,13 +165,9 @@ def _ask_all(
         )
         for topic_id in java_order(rows, hash_of_uuid)
     ]
-    return later_all(replies, response(results=results))
+    return later_all(asks, response(results=results))
 
 
 def _refuse(what: str, row: Any, error: KafkaError) -> None:
     text = COORDINATOR_TEXTS.get(error.code)
     row.error_code, row.error_message = error.code, f"Unable to {what}: {text}" if text else error.message
-
-
-def _nothing(row: Any, reply: Any) -> None:
-    """The row says all there is."""

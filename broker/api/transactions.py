@@ -15,7 +15,7 @@ CONCURRENT_TRANSACTIONS unless a test holds the last one or a partition cannot b
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -33,7 +33,7 @@ from odradek.broker.metadata.image import CONSUMER_OFFSETS, INTERNAL_TOPICS
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import answered_code
 from odradek.broker.requests.handlers import ByItem, handles
-from odradek.broker.requests.parked_request import Later, later, later_all
+from odradek.broker.requests.parked_request import Ask, Later, later, later_all
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -91,29 +91,31 @@ def add_partitions_to_txn(
             topics=request.v3_and_below_topics,
         )
         ctx.require(_WRITE, _ID, transaction.transactional_id)
-        results, asked = _add_partitions(ctx, transaction, transaction.topics, transaction.topics)
-        return later_all(asked, AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results))
+        results, asks = _add_partitions(ctx, transaction, transaction.topics, transaction.topics)
+        return later_all(asks, AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results))
     ctx.require(Operation.CLUSTER_ACTION, Resource.CLUSTER, CLUSTER_NAME)
     response = AddPartitionsToTxnResponse()
-    waiting: list[_AskedToAdd] = []
+    return later_all(_added_transactions(ctx, request, response), response)
+
+
+def _added_transactions(
+    ctx: RequestContext, request: AddPartitionsToTxnRequest, response: AddPartitionsToTxnResponse
+) -> Iterator[Ask]:
+    """Put the results of each transaction into the response, and tell what the coordinator is asked for it."""
     # Of a transaction that is named twice Kafka takes the partitions that come last, and answers the first ones.
     last = {each.transactional_id: each.topics for each in request.transactions}
     first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
     for transaction in request.transactions:
         named = transaction.transactional_id
-        results, asked = _add_partitions(ctx, transaction, last[named], first[named])
-        waiting += asked
-        response.results_by_transaction.append(AddPartitionsToTxnResult(transaction.transactional_id, results))
-    return later_all(waiting, response)
-
-
-_AskedToAdd = tuple["ReplySlot[None]", Callable[[None], None], Callable[[KafkaError], None]]
-"""The slot of the coordinator's reply, and the function that puts the reply or an error into the results."""
+        results, asks = _add_partitions(ctx, transaction, last[named], first[named])
+        response.results_by_transaction.append(AddPartitionsToTxnResult(named, results))
+        yield from asks
 
 
 def _add_partitions(
     ctx: RequestContext, transaction: AddPartitionsToTxnTransaction, added: _Topics, answered: _Topics
-) -> tuple[list[AddPartitionsToTxnTopicResult], list[_AskedToAdd]]:
+) -> tuple[list[AddPartitionsToTxnTopicResult], list[Ask]]:
+    """The results, and what the coordinator is asked, unless they are known."""
     partitions: dict[TopicPartition, None] = {}  # a set that keeps its order
     for topic in added:
         for index in topic.partitions:
@@ -126,31 +128,27 @@ def _add_partitions(
             return _mapped_results(partitions, _verify(ctx, transaction, list(partitions)), _NONE), []
         except KafkaError as error:
             return _mapped_results(partitions, {}, answered_code("AddPartitionsToTxn", ctx.api_version, error.code)), []
-    code = _NONE
-    reply = None
-    try:
-        check_id(transaction.transactional_id)
-        command = AddPartitions(
-            transaction.transactional_id,
-            transaction.producer_id,
-            transaction.producer_epoch,
-            partitions,
-            2 if ctx.api_version >= _FIRST_WITH_MANY else 0,
+    results = [
+        AddPartitionsToTxnTopicResult(
+            topic.name, [AddPartitionsToTxnPartitionResult(index, _NONE) for index in topic.partitions]
         )
-        reply = ctx.services.transactions().begin(transaction.transactional_id, command, ctx.node)
-    except KafkaError as refusal:
-        code = answered_code("AddPartitionsToTxn", ctx.api_version, refusal.code)
-    results = []
-    for topic in answered:
-        answers = [AddPartitionsToTxnPartitionResult(index, code) for index in topic.partitions]
-        results.append(AddPartitionsToTxnTopicResult(topic.name, answers))
-    if reply is None:
-        return results, []
-    return results, [(reply, _added, partial(_not_added, ctx, results))]
+        for topic in answered
+    ]
+    return results, [(partial(_begin_to_add, ctx, transaction, partitions), None, partial(_not_added, ctx, results))]
 
 
-def _added(_: None) -> None:
-    """The results say so already."""
+def _begin_to_add(
+    ctx: RequestContext, transaction: AddPartitionsToTxnTransaction, partitions: dict[TopicPartition, None]
+) -> ReplySlot[None] | None:
+    check_id(transaction.transactional_id)
+    command = AddPartitions(
+        transaction.transactional_id,
+        transaction.producer_id,
+        transaction.producer_epoch,
+        partitions,
+        2 if ctx.api_version >= _FIRST_WITH_MANY else 0,
+    )
+    return ctx.services.transactions().begin(transaction.transactional_id, command, ctx.node)
 
 
 def _not_added(ctx: RequestContext, results: list[AddPartitionsToTxnTopicResult], error: KafkaError) -> None:

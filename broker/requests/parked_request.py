@@ -250,25 +250,34 @@ class _ReplyWait(Parked):
         self._slot.notify(None)
 
 
-def later_all(
-    replies: Iterable[tuple[R | ReplySlot[R], Callable[[R], None], Callable[[KafkaError], None]]], answer: T
-) -> T | Later:
-    """The same for an answer with a place for each of several replies: functions that fill in a reply and an error."""
+Ask = tuple[Callable[[], Any], Callable[[Any], None] | None, Callable[[KafkaError], None]]
+"""Gives a coordinator a command; fills in its reply (None: the answer says it already); fills in an error."""
+
+
+def later_all(asks: Iterable[Ask], answer: T) -> T | Later:
+    """The same for an answer with a place for each of several replies."""
     waiting = []
-    for reply, fill, refuse in replies:
+    for begin, fill, refuse in asks:
+        try:
+            reply = begin()
+        except KafkaError as error:
+            refuse(error)
+            continue
         if isinstance(reply, ReplySlot):
             waiting.append((reply, fill, refuse))
-        else:
+        elif fill is not None:
             fill(reply)
     return _when_all_are_there(waiting, answer) if waiting else answer
 
 
 async def _when_all_are_there(
-    waiting: list[tuple[ReplySlot[R], Callable[[R], None], Callable[[KafkaError], None]]], answer: T
+    waiting: list[tuple[ReplySlot[Any], Callable[[Any], None] | None, Callable[[KafkaError], None]]], answer: T
 ) -> T:
     for slot, fill, refuse in waiting:
         try:
-            fill(await slot.wait())
+            reply = await slot.wait()
+            if fill is not None:
+                fill(reply)
         except KafkaError as error:
             refuse(error)
     return answer

@@ -175,9 +175,15 @@ def test_several_replies_fill_one_answer() -> None:
     slots: list[ReplySlot[int]] = [ReplySlot(), ReplySlot()]
 
     def row(name: str, reply: int | ReplySlot[int]) -> Any:
-        return reply, lambda told: answer.update({name: told}), lambda error: answer.update({name: error.code})
+        def begin() -> Any:
+            if name == "refused":
+                raise KafkaError(ErrorCode.NOT_COORDINATOR)
+            return reply
 
-    assert later_all([row("a", 1)], answer) == {"a": 1}
+        return begin, lambda told: answer.update({name: told}), lambda error: answer.update({name: error.code})
+
+    assert later_all([row("a", 1), row("refused", 1)], answer) == {"a": 1, "refused": ErrorCode.NOT_COORDINATOR}
+    del answer["refused"]
     waiting = later_all([row("a", 1), row("b", slots[0]), row("c", slots[1])], answer)
     slots[1].complete(3)
     slots[0].fail(KafkaError(ErrorCode.NOT_COORDINATOR))
