@@ -44,8 +44,8 @@ from odradek.pipeline.source_options import (
     limited,
     offset_for,
 )
+from odradek.protocol.control import committed_batches
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, iter_batches
 
 if TYPE_CHECKING:

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from odradek.protocol.control import read_end_txn_batch
+from odradek.protocol.control import AbortedTransactions, read_end_txn_batch
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.long_work import LongStep, LongWork, look_into
-from odradek.protocol.read_committed import AbortedTransactions
 from odradek.protocol.record_batch import OLDER_FORMATS, RecordBatch, build_batch, effort, empty_batch, read_batch
 from odradek.protocol.records import Buffer, InvalidRecordError
 from odradek.storage.formats.segment_files import AbortedTxn

@@ -32,10 +32,10 @@ from odradek.protocol.generated.messages.describe_client_quotas import (
     EntryData,
     ValueData,
 )
-from odradek.protocol.java_hash_table import slots_to_hold
-from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.java_maps import hash_of_text, java_order, slots_of_map, slots_to_hold
 
 _EXACT, _DEFAULT, _SPECIFIED = 0, 1, 2
+_FEWEST_SLOTS = 2  # of a hash map that began with none
 
 
 @handles(DescribeClientQuotasRequest, access=Whole(Operation.DESCRIBE_CONFIGS, message=None))
@@ -44,7 +44,7 @@ def describe_client_quotas(ctx: RequestContext, request: DescribeClientQuotasReq
     exact, specified = _filter_of(request)
     quotas = ctx.services.image.quotas
     found = [entity for entity in quotas if _matches(dict(entity), exact, specified, strict=request.strict)]
-    found = java_order(found, hash_of_entity, _slots(len(quotas)))
+    found = java_order(found, hash_of_entity, slots_of_map(len(quotas), _FEWEST_SLOTS))
     if ctx.release.indexes_quotas and (exact or specified):
         matches = _first_matches(quotas, exact, specified)
         found = java_order(java_order(found, hash_of_entity), hash_of_entity, slots_to_hold(matches))
@@ -106,17 +106,15 @@ def _matches(
 def _described(entity: QuotaEntity, quotas: Mapping[str, float]) -> EntryData:
     named = dict(entity)
     return EntryData(
-        [EntityData(kind, named[kind]) for kind in java_order(named, hash_of_text, _slots(len(named)))],
-        [ValueData(key, quotas[key]) for key in java_order(quotas, hash_of_text, _slots(len(quotas)))],
+        [
+            EntityData(kind, named[kind])
+            for kind in java_order(named, hash_of_text, slots_of_map(len(named), _FEWEST_SLOTS))
+        ],
+        [
+            ValueData(key, quotas[key])
+            for key in java_order(quotas, hash_of_text, slots_of_map(len(quotas), _FEWEST_SLOTS))
+        ],
     )
-
-
-def _slots(size: int) -> int:
-    """Slots of a Java hash map that began with none and now has `size` entries."""
-    slots = 2
-    while slots * 3 // 4 < size:
-        slots *= 2
-    return slots
 
 
 @handles(AlterClientQuotasRequest, access=Whole(Operation.ALTER_CONFIGS, message=CLUSTER_REFUSED))

@@ -37,7 +37,7 @@ from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from odradek.protocol.java_hash_table import in_set_order
+from odradek.protocol.java_maps import in_set_order
 
 _OWN_MEMBER_ID_FROM: Final = 1
 _CLASSIC, _CONSUMER = 0, 1

@@ -58,8 +58,7 @@ from odradek.protocol.generated.messages.renew_delegation_token import (
 )
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from odradek.protocol.java_hash_table import HashTable
-from odradek.protocol.java_maps import hash_of_text
+from odradek.protocol.java_maps import HashTable, hash_of_text
 
 if TYPE_CHECKING:
     from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord

@@ -14,8 +14,7 @@ from odradek.broker.controller.machine import Decision, MetadataState
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
-from odradek.protocol.java_hash_table import slots_for
-from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.java_maps import hash_of_text, java_order, slots_for
 from odradek.protocol.message import MetadataRecord
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"

@@ -18,8 +18,7 @@ from odradek.protocol.generated.metadata_records.remove_user_scram_credential_re
     RemoveUserScramCredentialRecord,
 )
 from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
-from odradek.protocol.java_hash_table import HashTable
-from odradek.protocol.java_maps import hash_of_text
+from odradek.protocol.java_maps import HashTable, hash_of_text
 
 if TYPE_CHECKING:
     from odradek.protocol.message import MetadataRecord

@@ -642,7 +642,9 @@ class Server:
         from odradek.broker.net.tls_connection import TlsConnection
 
         assert self._handshakes is not None
-        return TlsConnection(*parts, terms=listening.terms, handshakes=self._handshakes)
+        connection = TlsConnection(*parts)
+        connection.expect_handshake(listening.terms, self._handshakes)
+        return connection
 
     async def _close_idle(self) -> None:
         """Cut connections that sent nothing for `connections.max.idle.ms`, or did not log in within it, and parked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import trio
 
@@ -14,15 +14,6 @@ from odradek.broker.net.connection_states import ConnectionState
 from odradek.broker.net.tls_transport import TlsTransport
 from odradek.broker.security.denials import PLAIN_TEXT
 from odradek.broker.security.principal import Principal
-
-if TYPE_CHECKING:
-    from odradek.broker.clock import BrokerClock
-    from odradek.broker.metadata.node import Node
-    from odradek.broker.net.connection import Poller
-    from odradek.broker.net.login_gate import NewGate
-    from odradek.broker.net.sending import Transport
-    from odradek.broker.requests.context import ConnectionInfo
-    from odradek.broker.requests.dispatch import Dispatcher
 
 _log = logging.getLogger("odradek.broker.net")
 
@@ -81,21 +72,8 @@ class TlsConnection(Connection):
 
     __slots__ = ("_handshakes", "_terms", "_tls")
 
-    def __init__(
-        self,
-        node: Node,
-        sock: Transport,
-        info: ConnectionInfo,
-        poller: Poller | None,
-        dispatcher: Dispatcher,
-        clock: BrokerClock,
-        max_request_bytes: int,
-        new_gate: NewGate | None = None,
-        *,
-        terms: TlsTerms,
-        handshakes: Handshakes,
-    ) -> None:
-        super().__init__(node, sock, info, poller, dispatcher, clock, max_request_bytes, new_gate)
+    def expect_handshake(self, terms: TlsTerms, handshakes: Handshakes) -> None:
+        """To be called before the connection is served."""
         self.state = _HANDSHAKING
         self._terms = terms
         self._handshakes = handshakes

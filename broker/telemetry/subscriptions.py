@@ -14,8 +14,7 @@ from odradek.broker.config.client_selectors import IllegalSelectorError, Selecto
 from odradek.broker.config.definition import ConfigKey, keys_of
 from odradek.broker.metadata.image import MetadataImage, ResourceType
 from odradek.protocol.checksum import crc32c
-from odradek.protocol.java_hash_table import HashTable, slots_of_copy
-from odradek.protocol.java_maps import hash_of_text, hash_of_uuid
+from odradek.protocol.java_maps import HashTable, hash_of_text, hash_of_uuid, slots_of_copy
 
 ALL_METRICS = "*"
 DEFAULT_INTERVAL_MS = 300_000

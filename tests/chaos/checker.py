@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import trio
 
 from odradek.broker.partitions.partition import Partition
-from odradek.protocol.read_committed import committed_batches
+from odradek.protocol.control import committed_batches
 from odradek.protocol.record_batch import RecordBatch
 from odradek.types import TrioBroker
 from tests.chaos.history import End, History, Place

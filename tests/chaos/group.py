@@ -7,6 +7,7 @@ from typing import Any
 
 import trio
 
+from odradek.protocol.control import committed_batches
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
@@ -18,7 +19,6 @@ from odradek.protocol.generated.messages.offset_commit import (
 )
 from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import iter_batches
 from odradek.protocol.records import Record
 from tests.chaos.history import History, Place

@@ -14,20 +14,18 @@ from typing import Final, Protocol, TypeVar, final
 
 from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash_table import (
+from odradek.protocol.java_maps import (
     CROWDED,
     DEFAULT_SLOTS,
     TREES_FROM,
     HashTable,
-    in_set_order,
-    slots_for,
-    slots_of_copy,
-)
-from odradek.protocol.java_maps import (
     hash_of_number,
     hash_of_text,
     hash_of_uuid,
+    in_set_order,
     java_order,
+    slots_for,
+    slots_of_copy,
     slots_of_map,
     spread,
     timeline_bits,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.broker.facade.records.record import DecodedRecord, Isolation, StoredRecord
 from odradek.broker.partitions.lookups import find_partitions
 from odradek.broker.schemas.record_schemas import RecordSchemas, schema_of
-from odradek.protocol.control import parse_control_record
-from odradek.protocol.read_committed import committed_batches
+from odradek.protocol.control import committed_batches, parse_control_record
 from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batches, next_sequence
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.jaas import JaasError, parse
-from odradek.protocol.java_hash_table import in_set_order
+from odradek.protocol.java_maps import in_set_order
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from odradek.pipeline.cluster_client import EARLIEST, GROUP, LATEST, ClusterClient, Fetched
 from odradek.protocol.compression import Codec
+from odradek.protocol.control import AbortedTransactions
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -21,7 +22,6 @@ from odradek.protocol.generated.messages.offset_commit import (
 )
 from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from odradek.protocol.partitioner import Partitioner
-from odradek.protocol.read_committed import AbortedTransactions
 from odradek.protocol.record_batch import RecordBatch, build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.tools.options import Options, ToolError, connect, security

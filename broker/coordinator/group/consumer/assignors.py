@@ -21,8 +21,7 @@ from odradek.broker.coordinator.group.assignment import (
     grown_order,
     partition_count,
 )
-from odradek.protocol.java_hash_table import HashTable, slots_of_copy, slots_to_hold
-from odradek.protocol.java_maps import hash_of_uuid
+from odradek.protocol.java_maps import HashTable, hash_of_uuid, slots_of_copy, slots_to_hold
 
 _Place = tuple[bytes, int]
 _TOO_MANY = 1 << 62

@@ -58,8 +58,7 @@ from odradek.broker.coordinator.group.settings import ConsumerConfigs
 from odradek.broker.coordinator.group.topics import TopicCache, TopicSource
 from odradek.broker.runtime.machine import Cancel, NewRecord, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash_table import HashTable, slots_for
-from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.java_maps import HashTable, hash_of_text, java_order, slots_for
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.patterns import LONGEST_PATTERN, Pattern, PatternError, compile_pattern, names_a_group_without_p
 

@@ -24,8 +24,7 @@ from odradek.broker.coordinator.group.assignment import (
 )
 from odradek.broker.coordinator.group.share.group import ShareMember
 from odradek.broker.coordinator.group.topics import TopicSource
-from odradek.protocol.java_hash_table import HashTable, slots_to_hold
-from odradek.protocol.java_maps import hash_of_number, hash_of_uuid
+from odradek.protocol.java_maps import HashTable, hash_of_number, hash_of_uuid, slots_to_hold
 
 Assignable = Mapping[bytes, Set[int]]
 """The partitions that may be given out, by topic id."""

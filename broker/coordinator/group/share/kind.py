@@ -65,8 +65,7 @@ from odradek.protocol.generated.messages.share_group_heartbeat import (
 )
 from odradek.protocol.generated.stored.share_group_member_metadata import ShareGroupMemberMetadataKey
 from odradek.protocol.generated.stored.share_group_metadata import ShareGroupMetadataKey
-from odradek.protocol.java_hash_table import HashTable, slots_to_hold
-from odradek.protocol.java_maps import hash_of_uuid
+from odradek.protocol.java_maps import HashTable, hash_of_uuid, slots_to_hold
 
 _UNKNOWN = "<UNKNOWN>"
 

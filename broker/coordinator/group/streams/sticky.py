@@ -12,8 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from odradek.broker.coordinator.group.streams.group import Target, Tasks
 from odradek.broker.coordinator.group.streams.topology import java_text
-from odradek.protocol.java_hash_table import HashTable, slots_for
-from odradek.protocol.java_maps import hash_of_text
+from odradek.protocol.java_maps import HashTable, hash_of_text, slots_for
 
 T = TypeVar("T")
 

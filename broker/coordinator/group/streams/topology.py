@@ -24,8 +24,7 @@ from odradek.protocol.generated.stored.streams_group_topology import (
     TopicConfig,
     TopicInfo,
 )
-from odradek.protocol.java_hash_table import HashTable
-from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.java_maps import HashTable, hash_of_text, java_order
 
 
 def sources_of(subtopology: Subtopology) -> list[str]:

@@ -19,7 +19,7 @@ from odradek.broker.coordinator.group.assignment import (
 )
 from odradek.broker.coordinator.group.topics import group_hash, topic_hash
 from odradek.broker.releases.release import release_of
-from odradek.protocol.java_hash_table import in_set_order
+from odradek.protocol.java_maps import in_set_order
 from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 
 VECTORS = Path(__file__).parents[3] / "vectors"

@@ -23,8 +23,7 @@ from odradek.broker.coordinator.group.assignment import (
     stored_order,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash_table import HashTable
-from odradek.protocol.java_maps import hash_of_number, timeline_order
+from odradek.protocol.java_maps import HashTable, hash_of_number, timeline_order
 
 MEMBERS = [f"member-{number}" for number in range(20)]
 TOPIC = b"t" * 16
