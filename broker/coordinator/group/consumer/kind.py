@@ -55,6 +55,7 @@ from odradek.protocol.generated.stored.consumer_group_metadata import ConsumerGr
 logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN_MS = (1 << 31) - 1
+_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
 
 class ConsumerKind(EpochKind):
@@ -248,20 +249,21 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
     """The member with the fields of the heartbeat; None and -1 change nothing."""
     if command.says_nothing and _is_same(member, command):
         return member
-    request, known = command.request, member.metadata
-    topics, regex, assignor = request.subscribed_topic_names, request.subscribed_topic_regex, request.server_assignor
-    timeout_ms = request.rebalance_timeout_ms
-    metadata = MemberMetadata(
-        known.instance_id if request.instance_id is None else request.instance_id,
-        known.rack_id if request.rack_id is None else request.rack_id,
+    request = command.request
+    instance_id, rack_id, _, _, topics, regex, timeout_ms, assignor, _ = member.metadata
+    names, said_ms = request.subscribed_topic_names, request.rebalance_timeout_ms
+    metadata = (
+        instance_id if request.instance_id is None else request.instance_id,
+        rack_id if request.rack_id is None else request.rack_id,
         command.sender.client_id,
         command.sender.host,
-        known.topics if topics is None else sorted_names(topics),
-        known.regex if regex is None else regex,
-        known.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
-        known.server_assignor if assignor is None else assignor,
+        topics if names is None else sorted_names(names),
+        regex if request.subscribed_topic_regex is None else request.subscribed_topic_regex,
+        timeout_ms if said_ms == -1 else said_ms,
+        assignor if request.server_assignor is None else request.server_assignor,
+        None,
     )
-    return member.with_metadata(metadata)
+    return member.with_metadata(_new(MemberMetadata, metadata))
 
 
 def make(context: KindContext) -> ConsumerKind:
