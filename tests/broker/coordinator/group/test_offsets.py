@@ -165,6 +165,9 @@ def test_transactional_commits_are_held_to_the_member_they_name(driver: GroupDri
     refusals: list[tuple[dict[str, Any], ErrorCode]] = [
         ({"member_id": leader, "generation_id": 2}, E.ILLEGAL_GENERATION),
         ({"member_id": "nobody", "generation_id": 1}, E.UNKNOWN_MEMBER_ID),
+        ({"member_id": "nobody"}, E.UNKNOWN_MEMBER_ID),
+        ({"member_id": leader}, E.ILLEGAL_GENERATION),
+        ({"generation_id": 0}, E.UNKNOWN_MEMBER_ID),
         ({"member_id": leader, "generation_id": 1, "instance_id": "i"}, E.UNKNOWN_MEMBER_ID),
     ]
     for options, error in refusals:
