@@ -1,4 +1,4 @@
-"""InitProducerId without a transactional id, and DescribeProducers, as recorded from Kafka 4.3.1."""
+"""InitProducerId without a transactional id, and DescribeProducers, beyond the recorded conversations."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
-from odradek.storage.partition_log import AppendOrigin
 from tests.fakes.ask import ask
-from tests.fakes.data_plane import START_MS, DataPlane
+from tests.fakes.data_plane import DataPlane
 
 
 @pytest.fixture
@@ -27,42 +25,8 @@ def init(plane: DataPlane, version: int = 5, **fields: Any) -> tuple[int, int, i
     return answer.error_code, answer.producer_id, answer.producer_epoch
 
 
-@pytest.mark.parametrize("version", range(6))
-def test_every_call_gives_a_new_id_with_epoch_0(plane: DataPlane, version: int) -> None:
-    assert init(plane, version) == (0, 0, 0)
-    assert init(plane, version, transaction_timeout_ms=2**31 - 1) == (0, 1, 0)
-
-
-def test_the_id_that_an_idempotent_producer_had_is_not_kept(plane: DataPlane) -> None:
-    assert init(plane, producer_id=77, producer_epoch=3) == (0, 0, 0)
-
-
-def test_half_an_identity_and_an_empty_transactional_id_are_invalid(plane: DataPlane) -> None:
-    refused = (ErrorCode.INVALID_REQUEST, -1, -1)
-    assert init(plane, producer_id=77) == refused
-    assert init(plane, producer_epoch=0) == refused
-    assert init(plane, transactional_id="") == refused
-
-
 def describe(plane: DataPlane, topic: str, *indexes: int) -> Any:
     return plane.call(DescribeProducersRequest([TopicRequest(topic, list(indexes))]), 0).topics[0].partitions
-
-
-def test_what_a_partition_knows_of_its_producers(plane: DataPlane) -> None:
-    partition = plane.cluster.topics.get("a").partitions[0]  # type: ignore[union-attr]
-    at = START_MS - 1000
-    plane.produce("a", plane.batch(4, producer_id=17, producer_epoch=0, base_sequence=0, timestamp=at))
-    batch = plane.batch(2, producer_id=18, producer_epoch=1, base_sequence=0, transactional=True, timestamp=at)
-    partition.append(batch, now_ms=START_MS)
-    first, second = describe(plane, "a", 0)[0].active_producers
-    assert (first.producer_id, first.producer_epoch, first.last_sequence, first.last_timestamp) == (17, 0, 3, at)
-    assert (first.coordinator_epoch, first.current_txn_start_offset) == (-1, -1)
-    assert (second.producer_id, second.last_sequence, second.current_txn_start_offset) == (18, 1, 4)
-    marker = build_end_txn_batch(EndTxnMarker(True, 6), producer_id=18, producer_epoch=1, timestamp=START_MS)
-    partition.append(marker, now_ms=START_MS, origin=AppendOrigin.COORDINATOR)
-    ended = describe(plane, "a", 0)[0].active_producers[1]
-    assert (ended.coordinator_epoch, ended.current_txn_start_offset) == (6, -1)
-    assert ended.last_timestamp == START_MS
 
 
 def test_producers_are_listed_in_the_order_of_a_java_map(plane: DataPlane) -> None:
