@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -463,26 +462,29 @@ def test_acks_all_waits_for_a_replica_that_is_kept_behind(three: Trio3) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "due", "code"),
+    ("mark", "changed", "due", "code"),
     [
-        ({}, False, ErrorCode.NONE),
-        ({}, True, ErrorCode.NONE),
-        ({"high_watermark": 7}, False, None),
-        ({"high_watermark": 7}, True, ErrorCode.REQUEST_TIMED_OUT),
-        ({"under_min_isr": True}, False, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND),
-        ({"under_min_isr": True, "high_watermark": 7}, False, None),
-        ({"leader_epoch": 6}, False, ErrorCode.NOT_LEADER_OR_FOLLOWER),
-        ({"leader_epoch": 6, "high_watermark": 7}, True, ErrorCode.NOT_LEADER_OR_FOLLOWER),
-        ({"deleted": True}, False, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (8, {}, False, ErrorCode.NONE),
+        (8, {}, True, ErrorCode.NONE),
+        (7, {}, False, None),
+        (7, {}, True, ErrorCode.REQUEST_TIMED_OUT),
+        (8, {"isr": ()}, False, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND),
+        (7, {"isr": ()}, False, None),
+        (8, {"leader_epoch": 6}, False, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (8, {"leader_epoch": 4}, False, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (7, {"leader_epoch": 6}, True, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (8, {"deleted": True}, False, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
 def test_a_waiting_producer_is_told_what_becomes_of_its_batch(
-    changed: dict[str, Any], due: bool, code: ErrorCode | None
+    plane: DataPlane, mark: int, changed: dict[str, Any], due: bool, code: ErrorCode | None
 ) -> None:
-    """A batch that ends at offset 7, appended in epoch 5."""
-    now = {"deleted": False, "leader_id": 2, "leader_epoch": 5, "under_min_isr": False, "high_watermark": 8, **changed}
-    partition: Any = SimpleNamespace(**now, log=SimpleNamespace(high_watermark=now["high_watermark"]))
-    for version, leader in ((9, -1), (10, 2)):
+    """A batch that ends at offset 7, appended in epoch 5; `mark`: the high watermark."""
+    partition = plane.cluster.topics.by_name("b").partitions[0]
+    partition.log.high_watermark = mark
+    for name, value in {"leader_epoch": 5, **changed}.items():
+        setattr(partition, name, value)
+    for version, leader in ((9, -1), (10, 1)):
         answer = PartitionProduceResponse(index=0)
         assert Uncommitted(partition, 5, 7, answer).settle(version, due) is (code is not None)
         assert answer.error_code == (code or ErrorCode.NONE)
