@@ -6,7 +6,9 @@ into the tests of its handler, too.
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TypeAlias
 
 import pytest
@@ -19,8 +21,8 @@ from tests.conformance.duel.targets import both, served_by_both
 from tests.conformance.duel.ways import WAYS
 from tests.conformance.real_kafka import DEFINITION, KAFKA_VERSION, Unavailable
 
+ROOT = Path(__file__).parents[3]
 Sides: TypeAlias = tuple[Side, Side]
-SEED = "1"
 REQUESTS = 3000
 """About half a minute."""
 pytestmark = pytest.mark.skipif(KAFKA_VERSION != DEFINITION, reason="a duel with another release is held by hand")
@@ -43,11 +45,16 @@ def assert_alike(sides: Sides, conversation: str) -> None:
     assert outcome(sides, read(conversation)) is None
 
 
-def test_random_conversations_of_one_seed(sides: Sides) -> None:
-    """The same draws each time, so that it fails for a change and not for chance. New seeds are the nightly run's."""
-    duel = Duel(WAYS["sane"], served_by_both(sides))
-    run(sides, duel, REQUESTS, SEED)
-    assert not [as_test(found) for found in duel.found.values() if found.again]
+def seed_of_commit() -> str:
+    """New draws for each commit, and the same ones when its tests run again."""
+    asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return asked.stdout.strip()[:12] or "no commit"
+
+
+def test_random_conversations(sides: Sides) -> None:
+    duel, seed = Duel(WAYS["sane"], served_by_both(sides)), seed_of_commit()
+    run(sides, duel, REQUESTS, seed)
+    assert not [as_test(found) for found in duel.found.values() if found.again], f"make duel WAY=sane SEED={seed}"
 
 
 def test_a_member_that_leaves_a_streams_group(sides: Sides) -> None:
