@@ -136,6 +136,7 @@ def test_alter_share_group_offsets_writes_one_state_of_a_partition_named_twice(t
         ]
         return sum(partition["offset"] for partition in topic["partitions"])
 
+    altered(talk, ("b", [0]))  # which makes the topic of the states
     before = written()
     topics = [{"topicName": "a", "partitions": [{"partitionIndex": 0, "startOffset": start}]} for start in (0, -1)]
     assert talk.ask("AlterShareGroupOffsets", 0, {"groupId": "once", "topics": topics})["errorMessage"] is None
