@@ -325,14 +325,15 @@ class SharePartitions:
                 _log.warning("%s: what %s held could not be released: %s", key.group_id, key.member_id, error)
 
     def connection_closed(self, node_id: int, connection_id: str) -> None:
-        """The sessions opened on a connection end with it, and with a group's last session what its leaders know."""
+        """The session opened last on a connection ends with it, and with a group's last one what its leaders know."""
         cache = self.sessions(node_id)
-        sessions, groups = cache.closed(connection_id)
-        for session in sessions:
-            self.end_session(node_id, session.key)
-        for group_id in groups:
-            if not cache.has_group(group_id):
-                self.forget_group(group_id, node_id)
+        key, continues = cache.closed(connection_id)
+        if key is None:
+            return
+        if continues:
+            self.end_session(node_id, key)
+        if not cache.has_group(key.group_id):
+            self.forget_group(key.group_id, node_id)
 
     # -- locks
 

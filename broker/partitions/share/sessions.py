@@ -88,7 +88,7 @@ class ShareSessionCache:
 
     def __init__(self) -> None:
         self._sessions: dict[SessionKey, ShareSession] = {}
-        self._connections: dict[str, list[SessionKey]] = {}
+        self._connections: dict[str, SessionKey] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -114,21 +114,18 @@ class ShareSessionCache:
             key, (SharePlace(place, name, must_answer=False) for place, name in places), connection_id
         )
         self._sessions[key] = session
-        self._connections.setdefault(connection_id, []).append(key)
+        self._connections[connection_id] = key
         return session
 
     def remove(self, key: SessionKey) -> ShareSession | None:
         """End a session; None without one."""
         return self._sessions.pop(key, None)
 
-    def closed(self, connection_id: str) -> tuple[list[ShareSession], set[str]]:
-        """A connection has closed: the sessions opened on it that continue, and the groups that had any on it."""
-        keys = self._connections.pop(connection_id, [])
-        sessions = [self._sessions[key] for key in dict.fromkeys(keys) if key in self._sessions]
-        return (
-            [session for session in sessions if session.connection_id == connection_id],
-            {key.group_id for key in keys},
-        )
+    def closed(self, connection_id: str) -> tuple[SessionKey | None, bool]:
+        """A connection has closed: the session opened last on it, as in Kafka, and whether that continues there."""
+        key = self._connections.pop(connection_id, None)
+        session = None if key is None else self._sessions.get(key)
+        return key, session is not None and session.connection_id == connection_id
 
     def knows_connection(self, connection_id: str) -> bool:
         """Whether any session was opened on the connection."""

@@ -165,12 +165,6 @@ KNOWN: tuple[Known, ...] = (
         parts=True,
     ),
     Known(
-        "Share(Fetch|Acknowledge)/errorCode",
-        "A closed connection ends all sessions that were opened on it.",
-        lambda difference, step: difference.odradek == 122,
-        parts=True,
-    ),
-    Known(
         "Produce/(responses/partitionResponses/.*|outcome)",
         "Of a partition that a Produce request names twice the last entry is written and answered.",
         lambda difference, step: names_twice(step),
@@ -287,6 +281,12 @@ CHANCE: tuple[Known, ...] = (
         "ShareFetch/responses(/partitions)?/len",
         "Kafka tells of a share partition without records if its state was read in time.",
         _rows_are_empty,
+    ),
+    Known(
+        "ShareFetch/responses(/partitions)?/len",
+        "Kafka answers a fetch that must not wait without partitions whose state is not read yet.",
+        lambda difference, step: not difference.kafka and step.body["maxWaitMs"] <= 0,
+        parts=True,
     ),
     Known(
         "(DescribeGroups|ConsumerGroupDescribe|ShareGroupDescribe|StreamsGroupDescribe)/groups/.*",

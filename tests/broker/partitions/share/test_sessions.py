@@ -43,13 +43,21 @@ def test_a_node_has_so_many_sessions_and_no_more() -> None:
     assert caught.value.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED
 
 
-def test_a_closed_connection_ends_its_own_sessions() -> None:
+def test_a_closed_connection_ends_the_session_that_was_opened_last_on_it() -> None:
+    """As in Kafka; an earlier one lives until its locks run out."""
     cache = ShareSessionCache()
     cache.open(KEY, [], "c1", 10)
-    other = cache.open(SessionKey("h", "n"), [], "c1", 10)
-    cache.open(KEY, [], "c2", 10)  # the member has come again on another connection
-    sessions, groups = cache.closed("c1")
-    assert sessions == [other]
-    assert groups == {"g", "h"}
+    other = SessionKey("h", "n")
+    cache.open(other, [], "c1", 10)
+    assert cache.closed("c1") == (other, True)
     assert cache.has_group("g")
     assert not cache.knows_connection("c1")
+    assert cache.closed("c1") == (None, False)
+
+
+def test_a_closed_connection_does_not_end_a_session_that_began_again_on_another() -> None:
+    cache = ShareSessionCache()
+    cache.open(KEY, [], "c1", 10)
+    cache.open(KEY, [], "c2", 10)
+    assert cache.closed("c1") == (KEY, False)
+    assert cache.closed("c2") == (KEY, True)
