@@ -161,6 +161,15 @@ def test_segments_roll_by_size_and_by_record_time() -> None:
     assert len(log.segments) == 2
 
 
+def test_a_segment_of_records_without_timestamps_rolls_by_the_time_of_its_creation() -> None:
+    log = make_log(segment_ms=1000)
+    for now_ms in (NOW, NOW + 1000):
+        put(log, at=-1, now_ms=now_ms)
+    assert len(log.segments) == 1
+    put(log, at=-1, now_ms=NOW + 1001)
+    assert len(log.segments) == 2
+
+
 def test_segments_roll_when_an_index_is_full() -> None:
     log = make_log(segment_index_bytes=16, index_interval_bytes=0)
     for i in range(7):
@@ -208,7 +217,7 @@ def test_the_stable_offset_waits_for_the_oldest_open_transaction() -> None:
     assert not log.producers.has_ongoing_transaction(1, 0)
     end(log, 2, 0, commit=False)
     assert log.last_stable_offset == log.log_end_offset == 6
-    assert log.aborted_transactions(0, 6) == [(2, 2)]
+    assert log.aborted_transactions(0, 6) == log.aborted_in_read(0, 1000) == [(2, 2)]
     assert [r.offset for r in committed(log)] == [0, 1, 3]
 
 
