@@ -77,7 +77,7 @@ def encode_offset_value(
     offset: int, leader_epoch: int, metadata: str, commit_timestamp: int, expire_timestamp: int, topic_id: bytes
 ) -> bytes:
     """OffsetCommitValue version 4, or 1 with an expiry time, behind its version number."""
-    if expire_timestamp >= 0:
+    if expire_timestamp != -1:
         value = OffsetCommitValue(offset, leader_epoch, metadata, commit_timestamp, expire_timestamp)
         return encode_value(value, 1)
     text = metadata.encode()
@@ -363,7 +363,7 @@ class OffsetBook:
             codes.append(_NONE)
             decoded = (offset, leader_epoch, metadata or "", now_ms, expires, topic_id)
             key = encode_offset_key(group_id, topic, partition)
-            records.append(NewRecord(key, encode_offset_value(*decoded), decoded if expires < 0 else None))
+            records.append(NewRecord(key, encode_offset_value(*decoded), decoded if expires == -1 else None))
         return records, codes
 
     # -- reading
@@ -475,7 +475,7 @@ class OffsetBook:
         for (topic, partition), offset in offsets.items():
             if group.is_subscribed_to(topic) or (pending and self._stored.is_pending(group_id, topic, partition)):
                 continue
-            if offset.expire_timestamp >= 0:
+            if offset.expire_timestamp != -1:
                 due = now_ms >= offset.expire_timestamp
             else:
                 due = now_ms - since(offset) >= retention

@@ -124,6 +124,11 @@ KNOWN: tuple[Known, ...] = (
         parts=True,
     ),
     Known(
+        "JoinGroup|SyncGroup",
+        "If a member sends JoinGroup or SyncGroup again while its first one waits,",
+        lambda difference, step: _never_answered(difference, step) and difference.odradek.get("errorCode") == 27,
+    ),
+    Known(
         "AddPartitionsToTxn|Produce|WriteTxnMarkers",
         "odradek answers requests that Kafka never answers: Produce with null records",
         _never_answered,

@@ -349,7 +349,6 @@ class ClassicKind:
                 return self._take_place(group, old, member_id, command, changes)
             action = JoinAction.JOIN
         member = self._swap(group, old, member_id, command, changes)
-        self._rebalance.expect_heartbeat(member, changes)
         ticket = next(self._tickets)
         group.await_join(member, ticket)
         self._await_join_phase(action, group, changes)
@@ -371,8 +370,7 @@ class ClassicKind:
 
         def replace() -> Sequence[Effect]:
             after = Changes(changes.now_ms)
-            member = self._swap(group, old, member_id, command, after)
-            self._rebalance.expect_heartbeat(member, after)
+            self._swap(group, old, member_id, command, after)
             return after.effects
 
         changes.records.append(group_record(group.group_id, stored))
@@ -387,6 +385,7 @@ class ClassicKind:
             changes.effects.append(Answer(old.join_ticket, join_refused(old.member_id, ErrorCode.FENCED_INSTANCE_ID)))
         if old.sync_ticket is not None:
             changes.effects.append(Answer(old.sync_ticket, sync_refused(ErrorCode.FENCED_INSTANCE_ID)))
+        self._rebalance.expect_heartbeat(new, changes)  # as in Kafka still with the session timeout of the old one
         group.update(new, command.protocols, command.request.session_timeout_ms, command.rebalance_timeout_ms)
         group.note_subscriptions()
         return new

@@ -113,6 +113,18 @@ def test_a_static_member_comes_back_without_a_rebalance(driver: GroupDriver) -> 
     assert hard_state(rebuilt(driver.journal)) == hard_state(driver.machine)
 
 
+def test_a_static_member_that_comes_back_begins_with_its_old_session_timeout(driver: GroupDriver) -> None:
+    """As in Kafka; the new one counts from its next heartbeat."""
+    joined = driver.join(instance_id="i", version=5, session_timeout_ms=30_000).result()
+    driver.sync(joined.member_id, 1, {joined.member_id: b"all"})
+    driver.join(instance_id="i", version=5, session_timeout_ms=10_000).result()
+    driver.wait(seconds=20)
+    assert driver.state() == "Stable"
+    assert driver.beat("i-2", 1, "i") == E.NONE
+    driver.wait(seconds=11)
+    assert driver.state() == "Empty"
+
+
 def test_a_record_tells_since_when_its_group_is_in_its_state(driver: GroupDriver) -> None:
     member_id = driver.join(instance_id="i", version=5).result().member_id
     joined_ms = driver.clock.now_ms()
