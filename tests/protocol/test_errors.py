@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from odradek.protocol.errors import ErrorCode, KafkaError, as_value
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value, code_and_text
 
 
 def test_error_codes_have_kafkas_numbers() -> None:
@@ -23,6 +23,11 @@ def test_kafka_error_has_code_message_and_text() -> None:
     error = KafkaError(ErrorCode.INVALID_REQUEST, "why")
     assert (error.code, error.message, str(error)) == (ErrorCode.INVALID_REQUEST, "why", "INVALID_REQUEST: why")
     assert str(KafkaError(ErrorCode.INVALID_REQUEST)) == "INVALID_REQUEST"
+
+
+def test_an_element_that_was_served_has_no_error_and_no_text() -> None:
+    assert code_and_text(None) == (ErrorCode.NONE, None)
+    assert code_and_text(KafkaError(ErrorCode.INVALID_CONFIG, "why")) == (ErrorCode.INVALID_CONFIG, "why")
 
 
 def test_a_kept_error_refers_to_no_frame() -> None:
