@@ -195,7 +195,7 @@ KNOWN: tuple[Known, ...] = (
         "`process.roles`, `controller.listener.names` and `controller.quorum.voters` need not be set.",
     ),
     Known(
-        "UpdateFeatures/error(Code|Message)",
+        "UpdateFeatures/(error(Code|Message)|results/len)",
         "`kraft.version` is 1 for one node on disk",
         lambda difference, step: "kraft.version" in str(step.body),
     ),
