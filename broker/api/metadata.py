@@ -343,7 +343,8 @@ def topic_answer(
     unreachable = ErrorCode.LISTENER_NOT_FOUND if ctx.api_version >= _LISTENERS_FROM else ErrorCode.LEADER_NOT_AVAILABLE
     kept = ctx.services.answers.topics
     key = (topic.topic_id, request.include_topic_authorized_operations)
-    made_of = (topic.version, live, unreachable)
+    only_live = ctx.api_version == 0
+    made_of = (topic.version, live, unreachable, only_live)
     known = kept.get(key)
     if known is not None and known[0] == made_of:
         return cast(MetadataResponseTopic, known[1])
@@ -354,7 +355,8 @@ def topic_answer(
         topic_id=topic.topic_id,
         is_internal=topic.internal,
         partitions=[
-            _partition(index, partition, live, unreachable) for index, partition in enumerate(topic.partitions)
+            _partition(index, partition, live, unreachable, only_live=only_live)
+            for index, partition in enumerate(topic.partitions)
         ],
         topic_authorized_operations=_topic_operations(request),
     )
@@ -363,9 +365,14 @@ def topic_answer(
 
 
 def _partition(
-    index: int, partition: PartitionRegistration, live: Collection[int], unreachable: ErrorCode
+    index: int, partition: PartitionRegistration, live: Collection[int], unreachable: ErrorCode, *, only_live: bool
 ) -> MetadataResponsePartition:
+    """`only_live`: v0 leaves out replicas that are down, and says so with an error."""
     leader, code = partition.leader, ErrorCode.NONE
+    replicas, isr = list(partition.replicas), list(partition.isr)
+    if only_live and not set(replicas) <= set(live):
+        replicas, isr = [[node for node in nodes if node in live] for nodes in (replicas, isr)]
+        code = ErrorCode.REPLICA_NOT_AVAILABLE
     if leader < 0:
         code = ErrorCode.LEADER_NOT_AVAILABLE
     elif leader not in live:
@@ -375,8 +382,8 @@ def _partition(
         index,
         leader,
         partition.leader_epoch,
-        list(partition.replicas),
-        list(partition.isr),
+        replicas,
+        isr,
         [node for node in partition.replicas if node not in live or partition.is_lost(node)],
     )
 

@@ -85,6 +85,8 @@ def test_partitions_show_leaders_replicas_and_who_is_away(cluster: Cluster) -> N
         for p in response.topics[0].partitions
     ]
     assert shown == [(0, 1, 0, [1, 2], [1], [2]), (0, 3, 1, [2, 3], [3], [2]), (0, 3, 0, [3, 1], [3, 1], [])]
+    first = ask(cluster, MetadataRequest([MetadataRequestTopic(name="a")]), 0).topics[0].partitions
+    assert [(p.error_code, p.leader_id, p.replica_nodes) for p in first] == [(9, 1, [1]), (9, 3, [3]), (0, 3, [3, 1])]
     set_node_up(cluster, 3, False)
     set_node_up(cluster, 1, False)
     set_node_up(cluster, 2, True)
