@@ -9,12 +9,11 @@ entry or filter, and ANY or MATCH in a creation fails the whole request.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from odradek.broker.controller import acl_control
 from odradek.broker.requests.context import CloseConnection, RequestContext
-from odradek.broker.requests.handlers import Serve, Whole, handles
+from odradek.broker.requests.handlers import ByItem, Whole, handles
 from odradek.broker.security.acl import Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.create_acls import (
@@ -40,30 +39,11 @@ from odradek.protocol.generated.messages.describe_acls import (
 _UNKNOWN = 0
 
 
-class _Readable(Whole):
-    """A right on the cluster, which Kafka asks for when it has read the request: it cannot read the number 0."""
-
-    def guarded(self, serve: Serve) -> Serve:
-        allowed = super().guarded(serve)
-
-        def readable(ctx: Any, request: Any) -> Any:
-            _check_readable(_entries(request))
-            return allowed(ctx, request)
-
-        return readable
-
-
-def _entries(request: DescribeAclsRequest | CreateAclsRequest | DeleteAclsRequest) -> Sequence[Acl | AclFilter]:
-    if isinstance(request, CreateAclsRequest):
-        return [_acl(creation) for creation in request.creations]
-    return [_filter(each) for each in (request.filters if isinstance(request, DeleteAclsRequest) else [request])]
-
-
-@handles(DescribeAclsRequest, access=_Readable(Operation.DESCRIBE))
+@handles(DescribeAclsRequest, access=ByItem((Operation.DESCRIBE, Resource.CLUSTER)))
 def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
     """The entries that a filter means, by what they are about."""
     wanted = _filter(request)
-    _check([wanted], ctx, "No Authorizer is configured on the broker")
+    _check(ctx, [wanted], Operation.DESCRIBE, "No Authorizer is configured on the broker")
     found: dict[tuple[int, str, int], list[AclDescription]] = {}
     for acl in sorted(filter(wanted.matches, map(Acl.of_record, ctx.services.image.acls.values()))):
         described = AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
@@ -73,11 +53,11 @@ def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> Describe
     )
 
 
-@handles(CreateAclsRequest, access=_Readable(Operation.ALTER))
+@handles(CreateAclsRequest, access=ByItem((Operation.ALTER, Resource.CLUSTER)))
 def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
     """Make entries, each for itself."""
     acls = [_acl(creation) for creation in request.creations]
-    _check(acls, ctx)
+    _check(ctx, acls, Operation.ALTER)
     if any(map(_is_indefinite, acls)):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     results = ctx.services.controller.ask(acl_control.create_acls, acls)
@@ -109,11 +89,11 @@ def _is_indefinite(acl: Acl) -> bool:
     )
 
 
-@handles(DeleteAclsRequest, access=_Readable(Operation.ALTER))
+@handles(DeleteAclsRequest, access=ByItem((Operation.ALTER, Resource.CLUSTER)))
 def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
     """Delete the entries that filters mean, and tell which these were."""
     filters = [_filter(asked) for asked in request.filters]
-    _check(filters, ctx)
+    _check(ctx, filters, Operation.ALTER)
     outcomes = ctx.services.controller.ask(acl_control.delete_acls, filters)
     return DeleteAclsResponse(filter_results=[_deleted(outcome) for outcome in outcomes])
 
@@ -138,16 +118,19 @@ def _deleted(outcome: list[Acl] | KafkaError) -> DeleteAclsFilterResult:
     )
 
 
-def _check_readable(asked: Sequence[Acl | AclFilter]) -> None:
+def _check(
+    ctx: RequestContext,
+    asked: Iterable[Acl | AclFilter],
+    operation: Operation,
+    without: str = "No Authorizer is configured.",
+) -> None:
+    """CloseConnection for the number 0, which Kafka takes for a request that it cannot read, whoever sends it;
+    SECURITY_DISABLED, with the text `without`, where there is no authorizer; an error for a client without the right
+    to the operation on the cluster.
+    """
     for one in asked:
         if _UNKNOWN in (one.resource, one.pattern, one.operation, one.permission):
             raise CloseConnection("an access control entry, or a filter for them, with an UNKNOWN part")
-
-
-def _check(
-    asked: Sequence[Acl | AclFilter], ctx: RequestContext, without: str = "No Authorizer is configured."
-) -> None:
-    """CloseConnection for the number 0; SECURITY_DISABLED, with the text `without`, where there is no authorizer."""
-    _check_readable(asked)
     if ctx.authorizer is None:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, without)
+    Whole(operation).check(ctx)
